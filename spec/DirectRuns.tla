@@ -1,0 +1,45 @@
+----------------------------- MODULE DirectRuns -----------------------------
+(***************************************************************************)
+(* ThreadClaim with runs made without the runner: agent.run with the       *)
+(* capability, which records the run and takes no position.  Its caller    *)
+(* may hold the thread around it (Workspace.claim_thread): then it is left *)
+(* alone.  Without a claim, it cannot be told from a dead run.             *)
+(***************************************************************************)
+EXTENDS MC
+
+\* A caller takes the thread's claim, though nothing is asked; it has a holder of its own.
+HoldThread(t) ==
+  /\ At(t, "idle") /\ lease = "free" /\ lease' = t /\ Set(t, [Idle EXCEPT !.at = "holding"])
+  /\ UNCHANGED <<log, asked, taken, run, look, ghosts, faults>>
+
+\* Its run starts, where the thread has none.
+Held(t) == At(t, "holding") /\ lease = t
+DirectStart(t) ==
+  /\ Held(t) /\ run.st = "idle"
+  /\ run' = [st |-> "active", by |-> t] /\ Set(t, [Idle EXCEPT !.at = "direct"])
+  /\ UNCHANGED <<log, asked, taken, lease, look, ghosts, faults>>
+
+\* It ends; an end of a run that was abandoned is refused.
+DirectEnd(t) ==
+  /\ At(t, "direct") /\ Set(t, [Idle EXCEPT !.at = "holding"])
+  /\ run' = IF EndsRun(t) THEN [st |-> "idle", by |-> "none"] ELSE run
+  /\ UNCHANGED <<log, asked, taken, lease, look, ghosts, faults>>
+
+\* It gives up the thread.  A workspace has no runner to hand over to: whom it refused, looks.
+LetThread(t) ==
+  /\ At(t, "holding") /\ Rest(t) /\ lease' = IF lease = t THEN "free" ELSE lease
+  /\ UNCHANGED <<log, asked, taken, run, look, ghosts, faults>>
+
+Direct(t)  == HoldThread(t) \/ DirectStart(t) \/ DirectEnd(t) \/ LetThread(t)
+DirectSpec == /\ Init /\ [][Next \/ \E t \in Tasks : Direct(t)]_vars /\ Fair
+              /\ \A t \in Tasks : WF_vars(DirectEnd(t)) /\ WF_vars(LetThread(t))
+
+\* DESIGN.md, repair (g).  A direct run whose caller holds the thread is ended by nobody else.
+HeldRunLeftAlone == [][\A t \in Tasks : At(t, "direct") /\ lease = t /\ run.by = t
+                                        => run' = run \/ task'[t] # task[t]]_vars
+\* What one would wish for: no direct run that lives is recorded as ended by somebody else.
+DirectRunNotAbandoned == [][\A t \in Tasks : At(t, "direct") /\ run.by = t
+                                             => run'.st # "idle" \/ task'[t] # task[t]]_vars
+\* For Held: its caller does not hold the thread.
+Unheld(t) == At(t, "idle")
+=============================================================================

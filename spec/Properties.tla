@@ -1,0 +1,95 @@
+----------------------------- MODULE Properties -----------------------------
+(***************************************************************************)
+(* What ThreadClaim promises: a plain sentence above each property, and    *)
+(* the record that it comes from.                                          *)
+(***************************************************************************)
+EXTENDS ThreadClaim
+
+Pos == 0..(2 * MaxMsgs + MaxNotes)
+\* Every variable keeps to its values.
+TypeOK ==
+  /\ Len(log) \in Pos /\ \A i \in 1..Len(log) : log[i] \in {"msg", "note"}
+  /\ asked \in 0..Len(log) /\ taken \in 0..Len(log)
+  /\ lease \in Tasks \cup {"free", "dead"}
+  /\ run.st \in {"idle", "active", "paused", "answered"} /\ run.by \in Tasks \cup {"none"}
+  /\ run.by # "none" => run.st = "active"
+  /\ look \in [Procs -> BOOLEAN] /\ broke \in BOOLEAN
+  /\ \A t \in Tasks :
+       /\ task[t].at \in HasClaim \cup {"idle", "claim", "down"}
+       /\ task[t].pos \in Pos /\ task[t].seen \in Pos /\ task[t].fed \subseteq Msgs
+       /\ task[t].due \in {"", "all", "newer"} /\ (task[t].due # "" <=> At(t, "release"))
+       /\ {task[t].cmd, task[t].lost} \subseteq BOOLEAN
+  /\ once \cup twice \cup given \cup again \cup excused \subseteq Msgs
+  /\ waits \in Pos
+  /\ faults.crash \in 0..MaxCrash /\ faults.lapse \in 0..MaxLapse
+  /\ faults.cancel \in 0..MaxCancel /\ faults.fail \in 0..MaxFail
+
+\* I1 (ADR-0055).  A log write consumes a message at most once; a message is given to a model at
+\* most once, but for steering not recorded as its run died, or as its claim was lost.
+I1_ConsumedAtMostOnce == twice = {} /\ again \subseteq excused
+
+\* I2 (ADR-0055).  taken is past a message exactly if a log write consumed it: one transaction
+\* did both.
+I2_ConsumedWithItsWrite == \A m \in Msgs : m <= taken <=> m \in once
+
+\* I3 (ADR-0055).  A claim that is not a dead holder's has a task that will release it.
+I3_ClaimHasATask == lease \in Tasks => task[lease].at \in HasClaim
+
+\* I3 (ADR-0055), context 0042.  One run at a time: whoever runs holds the claim, unless it was
+\* lost as it ran; and the holder's run is the thread's, as the log tells it.
+I3_OneActiveRun ==
+  \A t \in Tasks : At(t, "running") =>
+    /\ lease = t \/ task[t].lost
+    /\ lease = t => run = [st |-> "active", by |-> t]
+
+\* I3 (ADR-0055).  What was asked and not taken, and not left to the next command by a failure,
+\* has a task that will take it or hand it over.  Only a death, or a release that failed, may
+\* leave it to a look or a sweep.
+I3_NoStrandedAsk ==
+  asked > Max(taken, waits) =>
+    \/ \E t \in Tasks : task[t].at \notin {"idle", "down"}
+    \/ broke /\ \E p \in Procs : look[p] \/ Down(p)
+
+\* I4 (ADR-0055).  A turn that does not come to start consumes nothing: only the start of a run,
+\* a reply's answers, and a run's end consume.
+I4_FailedTurnConsumesNothing == [][once' # once => run' # run]_vars
+
+\* I5 (ADR-0055).  Only what was asked starts a turn: never a message committed directly.
+I5_OnlyAskedStarts == [][run.st # "active" /\ run'.st = "active" => asked > taken]_vars
+
+\* I6 (ADR-0055).  A message is consumed as a reply only where requests are open to answer.
+I6_ReplyAnswers == [][once' # once /\ run'.st = "answered" => run.st = "paused"]_vars
+
+\* ADR-0055, How.  Both cursors only move forward.
+CursorsOnlyMoveForward == [][asked' >= asked /\ taken' >= taken]_vars
+
+\* DESIGN.md, repairs (b) and (h).  What a command or a reply commits is asked for in the same
+\* write.
+CommittedIsAsked == [][log' # log /\ task' # task => asked' = Len(log')]_vars
+
+\* ADR-0020, and DESIGN.md, repair (d).  A run begins only where none is active; a pause is left
+\* only by its answer, and an answered run only by its resume.
+RunsInTurn == [][/\ run.st = "active" => run'.st # "active" \/ run'.by \in {run.by, "none"}
+                 /\ run.st = "paused" => run'.st \in {"paused", "answered"}
+                 /\ run.st = "answered" => run'.st \in {"answered", "active"}]_vars
+
+\* ADR-0070.  What was asked is taken, unless a failure leaves it to the next command.  (The
+\* log is bounded and asked only grows, so this says it of every position asked for.)
+AskedIsTaken == asked > Max(taken, waits) ~> asked <= Max(taken, waits)
+
+\* I1 (ADR-0055).  A message asked for is consumed: not only counted as taken.
+Unconsumed  == {m \in Msgs : waits < m /\ m <= asked} \ once
+SentIsTaken == Unconsumed # {} ~> Unconsumed = {}
+
+\* DESIGN.md, repair (b).  A run whose requests are answered resumes, whoever answered.
+RepliedResumes == run.st = "answered" /\ asked > waits ~> run.st # "answered" \/ asked <= waits
+
+\* DESIGN.md, repair (f).  A run that no task carries any more (its process died, or its start
+\* was not heard of) is recorded as ended, though nothing more is asked.
+Dead        == run.st = "active" /\ (run.by \in Tasks => task[run.by].at \notin Runs)
+DeadRunEnds == Dead ~> ~Dead
+
+\* I4 (ADR-0055).  Failures that persist do not spin: once commands end, so do claims.  (For
+\* models in which callers do not ask without end, and releases do not fail without end.)
+I4_NeverSpins == <>[](\A t \in Tasks : At(t, "idle"))
+=============================================================================
