@@ -31,8 +31,11 @@ LetThread(t) ==
   /\ UNCHANGED <<log, asked, taken, run, look, ghosts, faults>>
 
 Direct(t)  == HoldThread(t) \/ DirectStart(t) \/ DirectEnd(t) \/ LetThread(t)
-DirectSpec == /\ Init /\ [][Next \/ \E t \in Tasks : Direct(t)]_vars /\ Fair
-              /\ \A t \in Tasks : WF_vars(DirectEnd(t)) /\ WF_vars(LetThread(t))
+\* Strong fairness: callers who hold the thread time and again do not come first each time.
+DirectSpec ==
+  /\ Init /\ [][Next \/ \E t \in Tasks : Direct(t)]_vars /\ Fair
+  /\ \A t \in Tasks : WF_vars(DirectEnd(t)) /\ SF_vars(LetThread(t)) /\ SF_vars(Claim(t))
+  /\ \A p \in Procs : SF_vars(LookAgain(p))
 
 \* DESIGN.md, repair (g).  A direct run whose caller holds the thread is ended by nobody else.
 HeldRunLeftAlone == [][\A t \in Tasks : At(t, "direct") /\ lease = t /\ run.by = t

@@ -66,7 +66,7 @@ Of(p)       == {t \in Tasks : Owner[t] = p}
 Many        == 99
 \* The world may do it to us: once less from now on.
 May(fault)  == /\ faults[fault] > 0
-               /\ faults' = IF faults[fault] = Many THEN faults ELSE [faults EXCEPT ![fault] = @ - 1]
+               /\ faults' = [faults EXCEPT ![fault] = IF @ = Many THEN @ ELSE @ - 1]
 
 (* A task.  at: its next step, which says what it planned, too:            *)
 (*   idle     nothing to do                 down     its process is dead   *)

@@ -51,6 +51,8 @@ AnyClaim(t) == lease \in Tasks              \* Frees: whoever holds it
 Nothing(t)    == FALSE                      \* nothing is handed over
 Everything(t) == Left                  \* so does a failure that consumed nothing
 NotFailed(t)  == task[t].due = "all" /\ Left    \* a failure hands nothing over
+IfAsked(t)    == \/ Unheard(t)               \* what a run left active leaves is nobody's
+                 \/ asked > taken /\ (task[t].due = "all" \/ asked > task[t].seen)
 Heard(t)      == FALSE                      \* Unheard: it believes what it heard
 
 \* LostDue and Goes: a claim that is lost is a failure (under a name of its own, for what a
