@@ -89,6 +89,10 @@ RepliedResumes == run.st = "answered" /\ asked > waits ~> run.st # "answered" \/
 Dead        == run.st = "active" /\ (run.by \in Tasks => task[run.by].at \notin Runs)
 DeadRunEnds == Dead ~> ~Dead
 
+\* DESIGN.md, repair (k).  A claim finds something to carry out, and not only positions to count.
+\* (For models in which all that is asked for is a message, or what answers one.)
+ClaimsFindWork == \A t \in Tasks : ~At(t, "count")
+
 \* I4 (ADR-0055).  Failures that persist do not spin: once commands end, so do claims.  (For
 \* models in which callers do not ask without end, and releases do not fail without end.)
 I4_NeverSpins == <>[](\A t \in Tasks : At(t, "idle"))

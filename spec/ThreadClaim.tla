@@ -105,7 +105,7 @@ LookTask     == HandingOver
 SweepTask    == Calling
 \* Over, however far it came.
 Leaving(t, due) == [Idle EXCEPT !.at = "release", !.due = due,
-                                !.seen = IF due = "newer" THEN task[t].seen ELSE 0]
+                                !.seen = IF due = "all" THEN 0 ELSE task[t].seen]
 
 Consume(S)  == once' = once \cup S /\ twice' = twice \cup (once \cap S)
 Give(S)     == given' = given \cup S /\ again' = again \cup (given \cap S)

@@ -17,6 +17,7 @@ Yes            == TRUE    \* Abandonable: also a run that ended meanwhile;
 \* ---- Cursors
 Unmoved(t)  == taken                        \* StartTakes: taken is saved by a later write
 NotAsked(n) == asked                        \* SendAsks, AnswerAsks, ReplyAsks: a later write
+TakesInput(t) == Max(taken, task[t].pos)    \* StartTakes: its input, and not what follows it
 TakesHead(t) ==                             \* StartTakes: a resume takes what it has not read
   IF At(t, "resume") THEN Len(log) ELSE Max(taken, Through(task[t].pos))
 TakesUnread(t) == Max(taken, Through(task[t].pos))   \* CountTakes: past what it has read
@@ -42,15 +43,15 @@ KeepsIfCancelled(t, due) == IF due = "all" THEN HandingOver ELSE Leaving(t, due)
 KeepsIfFailed(t, due)    == IF due = "newer" THEN HandingOver ELSE Leaving(t, due)
 \* Unclaimed and Goes: the ask is outside the try; what was granted is released, and no more
 OutsideTry(t, due) == [Leaving(t, due) EXCEPT !.due = "outside"]
-GoesIfInside(t) == /\ task[t].due # "outside"
-                   /\ IF task[t].due = "newer" THEN asked > taken /\ asked > task[t].seen
-                                               ELSE Left
+GoesIfInside(t) == \/ Unheard(t)
+                   \/ task[t].due = "newer" /\ asked > taken /\ asked > task[t].seen
+                   \/ task[t].due = "all" /\ Left
 AnyClaim(t) == lease \in Tasks              \* Frees: whoever holds it
 
 \* ---- Hand-overs (Goes)
 Nothing(t)    == FALSE                      \* nothing is handed over
 Everything(t) == Left                  \* so does a failure that consumed nothing
-NotFailed(t)  == task[t].due = "all" /\ Left    \* a failure hands nothing over
+NotFailed(t)  == Unheard(t) \/ (task[t].due = "all" /\ Left)   \* a failure hands nothing over
 IfAsked(t)    == \/ Unheard(t)               \* what a run left active leaves is nobody's
                  \/ asked > taken /\ (task[t].due = "all" \/ asked > task[t].seen)
 Heard(t)      == FALSE                      \* Unheard: it believes what it heard
@@ -58,8 +59,9 @@ Heard(t)      == FALSE                      \* Unheard: it believes what it hear
 \* LostDue and Goes: a claim that is lost is a failure (under a name of its own, for what a
 \* true failure may leave to the next command, waits, would hide what this one leaves)
 LostFails == "lost"
-GoesUnlessLost(t) == IF task[t].due = "all" THEN Left
-                     ELSE asked > taken /\ asked > task[t].seen
+GoesUnlessLost(t) == \/ Unheard(t)
+                     \/ task[t].due = "all" /\ Left
+                     \/ task[t].due # "all" /\ asked > taken /\ asked > task[t].seen
 
 \* EndAgain: an end that could not be recorded is not tried again
 GivesUp(t, st) == Leaving(t, "all")

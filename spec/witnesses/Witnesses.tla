@@ -79,7 +79,7 @@ NeverResumeOfTheDead == [][\A t \in Tasks : ~(StartRun(t) /\ At(t, "resume") /\ 
 NeverStalledEnd ==
   [][\A t \in Tasks : ~(EndRun(t) /\ run.st = "active" /\ run.by \in Tasks \ {t})]_vars
 \* A stalled run ends before its thread's next holder has abandoned it: its steering is recorded.
-NeverLapsedEndTakes == [][\A t \in Tasks : ~(EndRun(t) /\ run.by = t /\ lease \in Tasks \ {t}
+NeverLapsedEndRecorded == [][\A t \in Tasks : ~(EndRun(t) /\ run.by = t /\ lease \in Tasks \ {t}
                                             /\ task[t].fed # {})]_vars
 \* The next holder comes to abandon a run that has ended meanwhile, and leaves it so.
 NeverAbandonFindsEnd == [][\A t \in Tasks : ~(Abandon(t) /\ run.st # "active")]_vars
