@@ -1,0 +1,1 @@
+"""The harness that shows that the runner does what the model does."""

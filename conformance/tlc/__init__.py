@@ -1,0 +1,1 @@
+"""Run TLC and read what it prints."""
