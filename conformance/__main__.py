@@ -5,15 +5,49 @@ A command exits 0 if everything is as expected, 1 if a check failed, and 2 if it
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from conformance.models.command import COULD_NOT_RUN, Models, add_options, options_from
+from conformance.models.controls import Controls, add_control_options
+from conformance.models.guards_command import Guards, add_guard_options, guard_options_from
 from conformance.report import make_console
 from conformance.tlc.run import check
 from conformance.tlc.tools import find_tools
 
 ROOT = Path(__file__).resolve().parents[1]
+
+_Run = Callable[[argparse.Namespace], int]
+
+
+def _models(arguments: argparse.Namespace) -> int:
+    """Run the command `models`."""
+    return Models(ROOT, make_console(), find_tools, check).run(options_from(arguments))
+
+
+def _controls(arguments: argparse.Namespace) -> int:
+    """Run the command `controls`."""
+    return Controls(ROOT, make_console(), find_tools, check).run(arguments.only, arguments.json)
+
+
+def _guards(arguments: argparse.Namespace) -> int:
+    """Run the command `guards`."""
+    return Guards(ROOT, make_console(), find_tools, check).run(guard_options_from(arguments))
+
+
+COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], _Run]] = {
+    "models": (
+        "check every cfg of the manifest with TLC: models, mutants and witnesses",
+        add_options,
+        _models,
+    ),
+    "controls": (
+        "check that each mutant's property holds where no rule is taken out",
+        add_control_options,
+        _controls,
+    ),
+    "guards": ("take each guard out of the model, and see which property breaks", add_guard_options, _guards),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,11 +56,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m conformance", description="Check threadclaim against its model."
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    about = "check every cfg of the manifest with TLC: models, mutants and witnesses"
-    add_options(commands.add_parser("models", help=about, description=f"{about[0].upper()}{about[1:]}."))
-    options = options_from(parser.parse_args(arguments))
+    for name, (about, add, _) in COMMANDS.items():
+        add(commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}."))
+    parsed = parser.parse_args(arguments)
     try:
-        return Models(ROOT, make_console(), find_tools, check).run(options)
+        return COMMANDS[parsed.command][2](parsed)
     except KeyboardInterrupt:
         print("Could not run: it was interrupted, so not everything was checked.", file=sys.stderr)
         return COULD_NOT_RUN

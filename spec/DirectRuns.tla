@@ -43,6 +43,4 @@ HeldRunLeftAlone == [][\A t \in Tasks : At(t, "direct") /\ lease = t /\ run.by =
 \* What one would wish for: no direct run that lives is recorded as ended by somebody else.
 DirectRunNotAbandoned == [][\A t \in Tasks : At(t, "direct") /\ run.by = t
                                              => run'.st # "idle" \/ task'[t] # task[t]]_vars
-\* For Held: its caller does not hold the thread.
-Unheld(t) == At(t, "idle")
 =============================================================================

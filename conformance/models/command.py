@@ -27,7 +27,7 @@ from conformance.tlc.tools import ToolError, Tools
 
 AS_EXPECTED, NOT_AS_EXPECTED, COULD_NOT_RUN = 0, 1, 2
 
-_FindTools = Callable[[Path], Tools]
+FindTools = Callable[[Path], Tools]
 
 
 class SelectionError(Exception):
@@ -69,7 +69,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all of it to FILE as JSON")
     parser.add_argument(
-        "--traces", type=Path, metavar="DIR", help="save each counterexample in DIR as ITF, and an index of them"
+        "--traces",
+        type=Path,
+        metavar="DIR",
+        help="save each counterexample in DIR as ITF, and an index of them",
     )
     parser.add_argument(
         "--show", action="append", default=[], metavar="NAME", help="check NAME, tell its counterexample"
@@ -103,7 +106,7 @@ class Models:
 
     root: Path
     console: Console
-    find_tools: _FindTools
+    find_tools: FindTools
     check: Check
 
     def run(self, options: Options) -> int:
@@ -159,7 +162,7 @@ class Models:
         outcome = outcome_of(findings, seconds)
         self.console.print(make_table(COLUMNS, [(finding.ok, cells_of(finding)) for finding in findings]))
         for finding in findings:
-            if _matches(finding.name, options.show):
+            if matches(finding.name, options.show):
                 self._show(finding)
         beside = ["--spec", str(options.spec)] if options.spec else []
         failures = [failure_of(finding, beside) for finding in findings if not finding.ok]
@@ -190,7 +193,7 @@ def _selected(manifest: Manifest, problems: Sequence[Problem], options: Options)
         for case in manifest.cases
         if (tier in ("all", case.entry.tier))
         and (options.kind in (None, case.entry.kind))
-        and (not options.names or _matches(case.name, options.names))
+        and (not options.names or matches(case.name, options.names))
     ]
     if not cases and not problems:
         asked = [f"--tier {tier}", *([f"--kind {options.kind}"] if options.kind else [])]
@@ -201,9 +204,9 @@ def _selected(manifest: Manifest, problems: Sequence[Problem], options: Options)
 
 def _named(problems: Iterable[Problem], names: Sequence[str]) -> list[Problem]:
     """The problems of the cfgs asked for: all of them, unless names are given."""
-    return [problem for problem in problems if not names or _matches(problem.name, names)]
+    return [problem for problem in problems if not names or matches(problem.name, names)]
 
 
-def _matches(name: str, patterns: Iterable[str]) -> bool:
+def matches(name: str, patterns: Iterable[str]) -> bool:
     """Whether a cfg's name, or its last part, matches one of the patterns."""
     return any(fnmatchcase(name, pattern) or fnmatchcase(Path(name).name, pattern) for pattern in patterns)

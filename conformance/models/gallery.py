@@ -12,12 +12,13 @@ INDEX = "README.md"
 
 _HEAD = """\
 # Counterexamples
-What happens when one rule of the design is taken out: for each, the shortest way that TLC found to break a promise.
-The files are [ITF](https://apalache-mc.org/docs/adr/015adr-trace.html), which editors with a TLA+ or Quint extension
-show. This page is written by `python -m conformance models --kind mutant --traces traces`.
+What happens when one rule of the design is taken out: for each, the shortest way that TLC found to break a
+promise. The files are [ITF](https://apalache-mc.org/docs/adr/015adr-trace.html), which editors with a TLA+ or
+Quint extension show. This page is written by `python -m conformance models --kind mutant --traces traces`.
 
-How to read a story: each step has its action, and the task (`p1`, `p2`) that it is of; below it stands only what it
-changed. At first the log is empty, and nobody does anything. `task[p1].at` is what the task is about to do next. `spec/README.md` has the actions in a table.
+How to read a story: each step has its action, and the task (`p1`, `p2`) that it is of; below it stands only
+what it changed. At first the log is empty, and nobody does anything. `task[p1].at` is what the task is about
+to do next. `spec/README.md` has the actions in a table.
 """
 
 

@@ -146,7 +146,7 @@ def counts_of(case: Case, result: Result) -> dict[str, int]:
 def _of_counts(case: Case, result: Result) -> Iterator[str]:
     """Counts that differ from those in the manifest, or that it does not have; `depth` is optional there.
 
-    A safety counterexample is a shortest one. One of a temporal property is whatever this version of TLC comes
+    A safety counterexample is a shortest one. One of a temporal property is whatever a version of TLC comes
     to first, so its length is compared with that of the same version only.
     """
     if case.temporal and not isinstance(case.entry, Model) and _is_another_tlc(case, result):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -12,7 +12,7 @@ from conformance.models.progress import Watch
 from conformance.models.rules import hash_of
 from conformance.models.schedule import Work, share_out
 from conformance.tlc.itf import save_trace
-from conformance.tlc.output import Progress, Result
+from conformance.tlc.output import Progress, Result, Trace
 from conformance.tlc.run import Job
 from conformance.tlc.tools import Tools
 
@@ -108,8 +108,13 @@ def save_traces(folder: Path, checked: Iterable[Checked]) -> list[Path]:
     for each in checked:
         if each.result.trace is not None and is_counterexample(each.case, each.result):
             saved.append(folder / f"{each.case.slug}.itf.json")
-            save_trace(saved[-1], each.result.trace, meta=_meta(each.case))
+            save_trace(saved[-1], _without_places(each.result.trace), meta=_meta(each.case))
     return saved
+
+
+def _without_places(trace: Trace) -> Trace:
+    """The trace without line numbers, which any edit of the module would change; actions have names."""
+    return replace(trace, states=tuple(replace(state, location="") for state in trace.states))
 
 
 def _meta(case: Case) -> dict[str, str]:

@@ -28,10 +28,10 @@ class _Change:
 def tell(trace: Trace, *, initial: bool = True) -> str:
     """Return a trace's story, over several lines, without an end of line after the last.
 
-    The first state is shown whole if `initial`, else only named. Each step has its number, its action, and a line for each variable, field
-    of a record or value of a function that it changed. Where the functions that it changed were all changed
-    for one model value, a task or a process say, that one stands beside the action. The last line says how
-    the trace goes on, if it does.
+    The first state is shown whole if `initial`, else only named. Each step has its number, its action, and a
+    line for each variable, field of a record or value of a function that it changed. Where the functions that
+    it changed were all changed for one model value, a task or a process say, that one stands beside the
+    action. The last line says how the trace goes on, if it does.
     """
     first = trace.states[0]
     lines = [f"1. {first.action}", *(_whole(first.variables) if initial else ())]

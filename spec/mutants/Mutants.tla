@@ -4,7 +4,7 @@
 (* of these (or runs a Spec of its own, with a step that the design has    *)
 (* not), and names the one property that must break.                       *)
 (***************************************************************************)
-EXTENDS MC
+EXTENDS DirectRuns
 
 \* ---- The fences
 Unfenced(t)    == TRUE    \* StartFence, ReplyFence, AbandonFence, CountFence
@@ -14,6 +14,8 @@ TakesLapsed(t) == lease \in {t, "free"}     \* CanRenew: one call that takes or 
 Yes            == TRUE    \* Abandonable: also a run that ended meanwhile;
                           \* Answerable: also what an answer came to first
 
+Unheld(t)      == At(t, "idle")    \* Held: a direct run whose caller does not hold the thread
+
 \* ---- Cursors
 Unmoved(t)  == taken                        \* StartTakes: taken is saved by a later write
 NotAsked(n) == asked                        \* SendAsks, AnswerAsks, ReplyAsks: a later write
@@ -21,6 +23,9 @@ TakesInput(t) == Max(taken, task[t].pos)    \* StartTakes: its input, and not wh
 TakesHead(t) ==                             \* StartTakes: a resume takes what it has not read
   IF At(t, "resume") THEN Len(log) ELSE Max(taken, Through(task[t].pos))
 TakesUnread(t) == Max(taken, Through(task[t].pos))   \* CountTakes: past what it has read
+
+PastTheHead(t) == Len(log) + 1              \* StartTakes: past what the log holds
+AsRead(t)   == task[t].pos                  \* CountTakes: whatever was saved meanwhile
 
 \* Claim: taken moves as it plans
 ClaimAndTake(t) ==
@@ -104,6 +109,14 @@ PlanNewest(t) ==
        [] OTHER -> IF new = {} THEN to("count", Len(log), {})
                    ELSE IF run.st = "paused" THEN to("reply", Min(new), {})
                    ELSE to("prompt", newest, {newest})
+
+\* Messages are counted as taken, as if they were notes.
+PlanCounts(t) ==
+  LET to(at, pos, fed) == [task[t] EXCEPT !.at = at, !.pos = pos, !.fed = fed, !.seen = Seen]
+  IN CASE run.st = "active"   -> to("abandon", 0, {})
+       [] asked <= taken      -> Leaving(t, "all")
+       [] run.st = "answered" -> to("resume", Len(log), MsgsPast(taken))
+       [] OTHER -> to("count", Len(log), {})
 
 \* ---- Specs of their own
 \* The cursors are read before the claim is given up (two transactions, in that order).

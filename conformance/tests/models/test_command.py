@@ -222,7 +222,7 @@ def test_counterexamples_are_saved_as_itf(bench: Bench, tmp_path: Path) -> None:
     bench.tlc.results["NoUp"] = violated("TypeOK", 1)
     folder = tmp_path / "traces"
     bench.run(Options(tier="all", traces=folder))
-    assert sorted(file.name for file in folder.iterdir()) == ["MaxIsReached.itf.json", "NoRoom.itf.json"]
+    assert sorted(file.name for file in folder.glob("*.json")) == ["MaxIsReached.itf.json", "NoRoom.itf.json"]
     first = (folder / "NoRoom.itf.json").read_bytes()
     bench.run(Options(tier="all", traces=folder))
     assert (folder / "NoRoom.itf.json").read_bytes() == first

@@ -165,3 +165,20 @@ def test_a_witness_has_words_of_its_own() -> None:
     stopped = replace(HOLDS, verdict=Verdict.STOPPED)
     assert say_verdict(CASES["MaxIsReached"], stopped) == Verdict.STOPPED.value
     assert say_verdict(CASES["NoRoom"], AS_EXPECTED["NoRoom"]) == Verdict.VIOLATED.value
+
+
+@pytest.mark.parametrize(
+    ("recorded", "stale"), [(None, True), ("2.15", True), ("2.19", False), ("2.1", False)]
+)
+def test_a_temporal_trace_is_as_long_as_the_version_that_it_is_from_has_it(
+    recorded: str | None, *, stale: bool
+) -> None:
+    """Another TLC may come to another counterexample first; the same one must come to the same."""
+    result = replace(violated(None, 2), version="TLC2 Version 2.15 of Day Month 20??")
+    assert bool(judge(replace(CASES["NoUp"], recorded_with=recorded), result).stale) is stale
+
+
+def test_a_safety_trace_is_as_long_with_every_version() -> None:
+    """A shortest counterexample has one length."""
+    result = replace(violated("TypeOK", 4), version="TLC2 Version 2.15 of Day Month 20??")
+    assert judge(replace(CASES["NoRoom"], recorded_with="2.19"), result).stale
