@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -33,7 +34,7 @@ from conformance.models.guards_file import (
 )
 from conformance.models.guards_run import Probe, Prober
 from conformance.models.manifest import Case, ManifestError, load_manifest
-from conformance.models.progress import Watch, watching
+from conformance.models.progress import watching
 from conformance.models.run import Check
 from conformance.models.schedule import Work, share_out
 from conformance.report import Cell, Column, Failure, Outcome, make_table, print_failures
@@ -126,9 +127,12 @@ class Guards:
         began = time.monotonic()
         spec_dir = options.spec or self.root / "spec"
         listed, tools = load_guards(spec_dir), self.find_tools(self.root)
-        prober = Prober(spec_dir / self.module, _cases(listed, spec_dir), tools, self.check)
+        models = _models(listed, spec_dir)
+        cases = [models[name] for name in listed.models]
+        prober = Prober(spec_dir / self.module, cases, tools, self.check)
         found = find_guards(prober.module, tools)
-        probes = self._probed(_selected(found, listed, options.only), prober, listed, options)
+        works = [(guard, listed.guards.get(guard.name)) for guard in _selected(found, listed, options.only)]
+        probes = self._probed(works, prober, models, options.jobs)
         if options.update:
             written = write_findings(listed, found, probes)
             self.console.print(f"{GUARDS}: {'new findings, for review' if written else 'nothing new'}.")
@@ -137,19 +141,27 @@ class Guards:
         return self._report(findings, options, time.monotonic() - began)
 
     def _probed(
-        self, guards: Sequence[Guard], prober: Prober, listed: GuardList, options: GuardOptions
+        self,
+        guards: Sequence[tuple[Guard, Listed | None]],
+        prober: Prober,
+        models: Mapping[str, Case],
+        jobs: int | None,
     ) -> dict[str, Probe]:
         """Take the guards out, as many at once as the cores allow; what came of it, by name."""
         cores = os.cpu_count() or 1
         with watching(self.console, len(guards)) as watch:
 
-            def work(guard: Guard) -> Work[Probe]:
-                """The guard as work to share out."""
-                entry = listed.guards.get(guard.name)
-                return Work(1, 0, lambda: _watched(guard, prober, entry, watch))
+            async def probe(guard: Guard, entry: Listed | None) -> Probe:
+                """Take one guard out, in the model that shows what breaks first, and tell the watch."""
+                watch.began(guard.name)
+                probe = await prober.probe(guard, models[entry.cfg] if entry and entry.cfg else None)
+                summary = f"{say(probe)}, {probe.seconds:.1f} s"
+                watch.ended(guard.name, summary, ok=not compare(entry, probe))
+                return probe
 
-            done = share_out(map(work, guards), cores=cores, at_once=options.jobs or cores)
-            return {probe.guard.name: probe for probe in asyncio.run(done)}
+            works = [Work(1, 0, partial(probe, *each)) for each in guards]
+            done = asyncio.run(share_out(works, cores=cores, at_once=jobs or cores))
+        return {probe.guard.name: probe for probe in done}
 
     def _report(self, findings: Sequence[_Finding], options: GuardOptions, seconds: float) -> int:
         """Print and write all that was found."""
@@ -169,27 +181,17 @@ class Guards:
         return AS_EXPECTED if outcome.ok else NOT_AS_EXPECTED
 
 
-async def _watched(guard: Guard, prober: Prober, entry: Listed | None, watch: Watch) -> Probe:
-    """Take one guard out, the model that shows what breaks first, and tell the watch."""
-    watch.began(guard.name)
-    probe = await prober.probe(guard, (entry and entry.cfg) or "")
-    watch.ended(guard.name, f"{say(probe)}, {probe.seconds:.1f} s", ok=not compare(entry, probe))
-    return probe
-
-
-def _cases(listed: GuardList, spec_dir: Path) -> list[Case]:
-    """The models to try, in the order of guards.yaml, which must name each that a pull request runs."""
-    cases = {case.name: case for case in load_manifest(spec_dir).cases if case.entry.kind == "model"}
-    if unknown := [name for name in listed.models if name not in cases]:
-        raise GuardsError(
-            f"{GUARDS} names {unknown[0]}, which is no model of the manifest; correct `models`."
-        )
-    chosen = [cases[name] for name in listed.models]
-    modules = {case.module for case in chosen}
-    for case in cases.values():
-        if case.entry.tier == "pull-request" and case.module in modules and case not in chosen:
-            raise GuardsError(f"{GUARDS} does not name the model {case.name}; put it into `models`.")
-    return chosen
+def _models(listed: GuardList, spec_dir: Path) -> dict[str, Case]:
+    """The manifest's models by name: guards.yaml tries each that a pull request runs, and names no other."""
+    models = {case.name: case for case in load_manifest(spec_dir).cases if case.entry.kind == "model"}
+    named = [*listed.models, *(entry.cfg for entry in listed.guards.values() if entry.cfg)]
+    if unknown := [name for name in named if name not in models]:
+        raise GuardsError(f"{GUARDS} names {unknown[0]}, which is no model of the manifest; correct it.")
+    roots = {models[name].module for name in listed.models}
+    for name, case in models.items():
+        if case.entry.tier == "pull-request" and case.module in roots and name not in listed.models:
+            raise GuardsError(f"{GUARDS} does not name the model {name}; put it into `models`.")
+    return models
 
 
 def _selected(found: Iterable[Guard], listed: GuardList, only: Sequence[str]) -> list[Guard]:

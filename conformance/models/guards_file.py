@@ -49,8 +49,9 @@ class Bound(Entry):
 class Listed(Entry):
     """A guard, and what is known of it.
 
-    Either `breaks` names the property that breaks without it, `cfg` the model that shows it and `states` the
-    length of the counterexample, or `harmless` says why nothing breaks. A new one may have neither yet.
+    Either `breaks` names the property that breaks without it, `cfg` a model that shows it (not always one of
+    `models`) and `states` the length of the counterexample, or `harmless` says why nothing breaks. A new one
+    may have neither yet.
     """
 
     breaks: Sentence | None = None
