@@ -4,9 +4,11 @@ A command exits 0 if everything is as expected, 1 if a check failed, and 2 if it
 """
 
 import argparse
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import FrameType
 
 from conformance.models.command import COULD_NOT_RUN, Models, add_options, options_from
 from conformance.models.controls import Controls, add_control_options
@@ -50,6 +52,21 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], _Run]]
 }
 
 
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    """End as Ctrl-C does, so that no TLC is left behind."""
+    raise KeyboardInterrupt
+
+
+def _end_in_order() -> None:
+    """Let every signal that asks a program to end be an interrupt.
+
+    A shell has SIGINT ignored by what it starts in the background, and Python leaves it so.
+    """
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _interrupt)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that `arguments` name, the process's own unless given, and return its exit code."""
     parser = argparse.ArgumentParser(
@@ -67,4 +84,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    _end_in_order()
     sys.exit(main())

@@ -240,8 +240,6 @@ CountTaken(t) ==
 
 \* A claim that is lost stops its claimant: it has not failed, and hands over everything.
 LostDue == "all"
-\* Broken off under its claim; once its reply is recorded, it has consumed.
-Halt(t, due) == Leaving(t, IF At(t, "replied") THEN "all" ELSE due)
 
 \* A write that its fence refuses changes nothing.
 Fenced(t) ==
@@ -249,7 +247,7 @@ Fenced(t) ==
      \/ At(t, "reply") /\ ~ReplyFence(t)
      \/ At(t, "abandon") /\ ~AbandonFence(t)
      \/ At(t, "count") /\ ~CountFence(t)
-  /\ Set(t, Halt(t, LostDue)) /\ InMemory /\ UNCHANGED faults
+  /\ Set(t, Leaving(t, LostDue)) /\ InMemory /\ UNCHANGED faults
 
 \* A run that is active though its task is done with it has no task any more.
 LetsGo(t) == run' = IF run.by = t THEN [run EXCEPT !.by = "none"] ELSE run
@@ -261,7 +259,7 @@ Renew(t) ==
   /\ UNCHANGED <<log, asked, taken, run, task, look, ghosts, faults>>
 
 \* A claimant without its claim stops; so does recording an end that fails, time and again.
-Stops(t)     == Set(t, IF task[t].at \in HasPlan THEN Halt(t, LostDue) ELSE Leaving(t, "all"))
+Stops(t)     == Set(t, IF task[t].at \in HasPlan THEN Leaving(t, LostDue) ELSE Leaving(t, "all"))
 CanStop      == HasPlan \cup {"ending", "pausing"}    \* (a run that loses its claim ends)
 \* A renewal that finds its claim gone.
 LoseClaim(t) == /\ task[t].at \in CanStop /\ ~CanRenew(t) /\ Stops(t) /\ LetsGo(t)
@@ -338,13 +336,13 @@ Cancel(t) ==
   /\ task[t].cmd /\ task[t].at \in HasPlan \cup {"claim"} /\ May("cancel")
   /\ IF At(t, "claim")
      THEN Set(t, Unclaimed(t, "all")) /\ lease' \in {lease, Granted(t)}
-     ELSE Set(t, Halt(t, "all")) /\ UNCHANGED lease
+     ELSE Set(t, Leaving(t, "all")) /\ UNCHANGED lease
   /\ UNCHANGED <<log, asked, taken, run, look, ghosts>>
 
 \* A transaction fails, or what comes between two of them: nothing took effect.
 Fail(t) ==
   /\ task[t].at \in HasPlan \cup {"claim"} /\ May("fail")
-  /\ Set(t, IF At(t, "claim") THEN Unclaimed(t, "newer") ELSE Halt(t, "newer")) /\ InMemory
+  /\ Set(t, IF At(t, "claim") THEN Unclaimed(t, "newer") ELSE Leaving(t, "newer")) /\ InMemory
 
 \* A command's write fails; it cannot know that nothing took effect.  (One that did take effect
 \* is the command, and then Fail.)
@@ -355,7 +353,7 @@ FailUnheard(t) ==
   /\ May("fail") /\ UNCHANGED <<look, given, again, excused, waits, broke>>
   /\ \/ /\ At(t, "claim") /\ Wanted /\ CanClaim(t) /\ lease' = t
         /\ Set(t, Unclaimed(t, "newer")) /\ UNCHANGED <<log, asked, taken, run, once, twice>>
-     \/ /\ Set(t, Halt(t, "newer"))
+     \/ /\ Set(t, Leaving(t, "newer"))
         /\ \/ task[t].at \in Starts /\ StartFence(t) /\ WriteStart(t)
            \/ At(t, "reply") /\ ReplyFence(t) /\ Answerable /\ WriteReply(t)
            \/ At(t, "abandon") /\ AbandonFence(t) /\ WriteAbandon
