@@ -8,7 +8,7 @@ BIN := .venv/bin
 ARGS :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test verify models mutants lint types contracts fmt lock clean distclean
+.PHONY: help setup test verify models mutants controls guards lint types contracts fmt lock clean distclean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -32,6 +32,12 @@ models: setup ## run models, mutants and witnesses with TLC
 
 mutants: setup ## run the mutants only: the model with one rule taken out, which must break a property
 	@$(BIN)/python -m conformance models --kind mutant $(ARGS)
+
+controls: setup ## check that each mutant's property holds where no rule is taken out
+	@$(BIN)/python -m conformance controls $(ARGS)
+
+guards: setup ## take each guard out of the model, and see which property breaks: about an hour
+	@$(BIN)/python -m conformance guards $(ARGS)
 
 lint: setup ## check style and formatting
 	@echo '== ruff check'

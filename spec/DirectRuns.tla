@@ -19,11 +19,13 @@ DirectStart(t) ==
   /\ run' = [st |-> "active", by |-> t] /\ Set(t, [Idle EXCEPT !.at = "direct"])
   /\ UNCHANGED <<log, asked, taken, lease, look, ghosts, faults>>
 
+\* Its history tells its agent of the log up to the head, which moves no position of the thread's.
+DirectTold == taken
 \* It ends; an end of a run that was abandoned is refused.
 DirectEnd(t) ==
   /\ At(t, "direct") /\ Set(t, [Idle EXCEPT !.at = "holding"])
   /\ run' = IF EndsRun(t) THEN [st |-> "idle", by |-> "none"] ELSE run
-  /\ UNCHANGED <<log, asked, taken, lease, look, ghosts, faults>>
+  /\ taken' = DirectTold /\ UNCHANGED <<log, asked, lease, look, ghosts, faults>>
 
 \* It gives up the thread.  A workspace has no runner to hand over to: whom it refused, looks.
 LetThread(t) ==
@@ -33,11 +35,11 @@ LetThread(t) ==
 Direct(t)  == HoldThread(t) \/ DirectStart(t) \/ DirectEnd(t) \/ LetThread(t)
 \* Strong fairness: callers who hold the thread time and again do not come first each time.
 DirectSpec ==
-  /\ Init /\ [][Next \/ \E t \in Tasks : Direct(t)]_vars /\ Fair
+  /\ Init /\ [][Next \/ \E t \in Tasks : Direct(t)]_vars /\ Fair /\ Restarts
   /\ \A t \in Tasks : WF_vars(DirectEnd(t)) /\ SF_vars(LetThread(t)) /\ SF_vars(Claim(t))
   /\ \A p \in Procs : SF_vars(LookAgain(p))
 
-\* DESIGN.md, repair (g).  A direct run whose caller holds the thread is ended by nobody else.
+\* DESIGN.md, repair (j).  A direct run whose caller holds the thread is ended by nobody else.
 HeldRunLeftAlone == [][\A t \in Tasks : At(t, "direct") /\ lease = t /\ run.by = t
                                         => run' = run \/ task'[t] # task[t]]_vars
 \* What one would wish for: no direct run that lives is recorded as ended by somebody else.

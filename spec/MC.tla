@@ -14,7 +14,10 @@ Dealt == CHOOSE f \in [Tasks -> Procs] : \A p, q \in Procs :
 Sym == {f \in Permutations(Procs \cup Tasks) :
           \A t \in Tasks : f[t] \in Tasks /\ f[Owner[t]] = Owner[f[t]]}
 
-\* For Ask, Recover, CommandFails and ReleaseFails, where failures have no end: callers who ask
+\* A dead process may never start again.
+NoRestartSpec == Init /\ [][Next]_vars /\ Fair
+
+\* For Ask, Recover and CommandFails, where failures have no end: callers who ask
 \* without end, and fail each time, starve the thread, and that is none of the design's doing.
 Never(t) == FALSE
 =============================================================================

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import get_args
@@ -128,6 +129,7 @@ class Models:
         spec_dir = options.spec or self.root / "spec"
         manifest = load_manifest(spec_dir)
         problems = _named(find_problems(manifest, spec_dir), options.names)
+        _check_names(manifest, problems, options.names)
         cases = _selected(manifest, problems, options)
         checked = self._checked(
             [case for case in cases if case.cfg.is_file() and case.module.is_file()], options
@@ -183,6 +185,16 @@ class Models:
         story = finding.story or "There is no counterexample to show."
         self.console.print(Text(finding.name, style="bold"))
         self.console.print(Text(story), soft_wrap=True)
+
+
+def _check_names(manifest: Manifest, problems: Iterable[Problem], patterns: Iterable[str]) -> None:
+    """Raise SelectionError for a name that no cfg has: one that is mistyped would else be passed over."""
+    known = {case.name for case in manifest.cases} | {problem.name for problem in problems}
+    for pattern in patterns:
+        if not any(matches(name, [pattern]) for name in known):
+            near = get_close_matches(pattern, [*known, *(Path(name).name for name in known)], n=1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            raise SelectionError(f"No cfg of the manifest is called {pattern}.{hint}")
 
 
 def _selected(manifest: Manifest, problems: Sequence[Problem], options: Options) -> list[Case]:

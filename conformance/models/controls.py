@@ -70,7 +70,9 @@ class Control:
         """Why it is not as expected."""
         why = f"{self.case.expects[0]} does not hold within these bounds though no rule is taken out, or TLC"
         message = f"{why} could not tell; choose other bounds for the mutant. {self.result.message}"
-        return Failure(self.case.slug, [message], f"python -m conformance controls --only {self.case.slug}")
+        return Failure(
+            self.case.slug, [message], f".venv/bin/python -m conformance controls --only {self.case.slug}"
+        )
 
 
 def control_cfg(text: str, constants: Sequence[str]) -> str:

@@ -12,13 +12,17 @@ INDEX = "README.md"
 
 _HEAD = """\
 # Counterexamples
-What happens when one rule of the design is taken out: for each, the shortest way that TLC found to break a
-promise. The files are [ITF](https://apalache-mc.org/docs/adr/015adr-trace.html), which editors with a TLA+ or
-Quint extension show. This page is written by `python -m conformance models --kind mutant --traces traces`.
+What happens when one rule of the design is taken out: for each, a way that TLC found to break a promise, the
+shortest one but for temporal properties. The files are
+[ITF](https://apalache-mc.org/docs/adr/015adr-trace.html), which editors with a TLA+ or Quint extension show.
+This page is written by `make mutants ARGS="--traces traces"`.
 
 How to read a story: each step has its action, and the task (`p1`, `p2`) that it is of; below it stands only
-what it changed. At first the log is empty, and nobody does anything. `task[p1].at` is what the task is about
-to do next. `spec/README.md` has the actions in a table.
+what it changed. At first the log is empty, and nobody does anything. `task[p1].at` is what it is about
+to do next. `once`, `given`, `excused`, `want`, `waits`, `broke` and others like them are the model's notes
+for its properties, and `faults` counts what may still go wrong: no process sees them. A story that ends in
+"nothing happens any more" is one in which nobody sends again, which nobody must. `spec/README.md` has the
+words, and the actions in a table.
 """
 
 
@@ -44,8 +48,13 @@ def _contents(folder: Path, cases: Sequence[Case]) -> str:
     for case in cases:
         trace, meta = load_trace(_file(folder, case))
         link = f"[{case.slug}](#{case.slug.lower()})"
-        rows.append(f"| {link} | `{meta['property']}` | {_length(trace)} | {meta['description']} |")
+        rows.append(f"| {link} | `{meta['property']}` | {_length(trace)} | {_rule(meta)} |")
     return "\n".join(rows) + "\n"
+
+
+def _rule(meta: dict[str, str]) -> str:
+    """The rule that a mutant takes out."""
+    return meta["description"].removeprefix("Taken out: ")
 
 
 def _length(trace: Trace) -> str:
@@ -63,11 +72,11 @@ def _story(case: Case, trace: Trace, meta: dict[str, str]) -> str:
     """One counterexample: what it shows, and step by step."""
     return f"""\
 ## {case.slug}
-The rule taken out: {meta["description"]} What breaks: `{meta["property"]}`.
+The rule taken out: {_rule(meta)} What breaks: `{meta["property"]}`.
 
 {meta.get("note", "")}
 
     {tell(trace, initial=False).replace(chr(10), chr(10) + "    ")}
 
-Again: `python -m conformance models --show {case.slug}`
+Again: `make models ARGS="--show {case.slug}"`. The file: [{case.slug}.itf.json]({case.slug}.itf.json).
 """

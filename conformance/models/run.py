@@ -122,7 +122,7 @@ def _meta(case: Case) -> dict[str, str]:
     meta = {"cfg": f"{case.name}.cfg", "property": case.checks}
     match case.entry:
         case Mutant(rule=rule, note=note):
-            return meta | {"description": rule} | ({"note": note} if note else {})
+            return meta | {"description": f"Taken out: {rule}"} | ({"note": note} if note else {})
         case Witness(shows=shows):
             return meta | {"description": shows}
         case _:

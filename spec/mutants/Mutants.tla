@@ -12,18 +12,19 @@ AnyRun(t)      == TRUE    \* EndsRun: a late end, or pause, is accepted
 EvenOver(t)    == TRUE    \* EndTakes: also once the run was abandoned, or had ended already
 TakesLapsed(t) == lease \in {t, "free"}     \* CanRenew: one call that takes or renews
 Yes            == TRUE    \* Abandonable: also a run that ended meanwhile;
-                          \* Answerable: also what an answer came to first
+                          \* Answerable: also what an answer came to first;
+                          \* Open: an answer is accepted where no run is paused
+Paused         == "paused"    \* AbandonedAs
 
 Unheld(t)      == At(t, "idle")    \* Held: a direct run whose caller does not hold the thread
 
 \* ---- Cursors
 Unmoved(t)  == taken                        \* StartTakes: taken is saved by a later write
-NotAsked(n) == asked                        \* SendAsks, AnswerAsks, ReplyAsks: a later write
-TakesInput(t) == Max(taken, task[t].pos)    \* StartTakes: its input, and not what follows it
+NotAsked(n) == asked                        \* SendAsks, AnswerAsks: a later write
+ToItsAnswers == Len(log) + 1                \* ReplyAsks: the reply asks up to its own answers
 TakesHead(t) ==                             \* StartTakes: a resume takes what it has not read
-  IF At(t, "resume") THEN Len(log) ELSE Max(taken, Through(task[t].pos))
-TakesUnread(t) == Max(taken, Through(task[t].pos))   \* CountTakes: past what it has read
-
+  IF At(t, "resume") THEN Len(log) ELSE Max(taken, task[t].pos)
+TakesUnread(t) == Len(log)                  \* CountTakes: past what it has read
 PastTheHead(t) == Len(log) + 1              \* StartTakes: past what the log holds
 AsRead(t)   == task[t].pos                  \* CountTakes: whatever was saved meanwhile
 
@@ -34,13 +35,31 @@ ClaimAndTake(t) ==
        /\ Set(t, [p EXCEPT !.fed = {}])
        /\ taken' = IF p.at \in {"prompt", "resume"} THEN Max(taken, p.pos) ELSE taken
        /\ Consume(p.fed)
-  /\ UNCHANGED <<log, asked, run, look, given, again, excused, waits, broke, faults>>
+  /\ UNCHANGED <<log, asked, run, look, given, again, excused, unheard, want, waits, broke, faults>>
+
+\* ---- What is given
+Dropped(m) == {}                            \* DeliverGives: a closed queue drops it, and it counts
+OnlyAnswers(t) == IF At(t, "resume") THEN {} ELSE task[t].fed    \* StartGives
+
+\* DirectTold: a thread without a position of its own starts from what its agent was last told
+FromLastTold == IF taken = 0 THEN Len(log) ELSE taken
 
 \* ---- Looks and sweeps
-NoLook   == FALSE                           \* RefusedLooks, ReleaseLooks
+Unarmed  == FALSE                           \* RefusedLooks, ReleaseLooks
 Unread   == [Idle EXCEPT !.at = "claim"]    \* LookTask: a look that fails has read nothing
 NoTask   == Idle                            \* SweepTask
-OnlyAsked == asked > taken                  \* Left: a run left active is nobody's business
+NotDead     == asked > taken \/ run.st = "answered"    \* Left: a run left active is nobody's business
+NotAnswered == asked > taken \/ run.st = "active"      \* Left: nor is an answered one
+ForAll(l, r) == [NoLook EXCEPT !.due = "all"]    \* Armed: a failed release's look has forgotten the rest
+\* LookAgain: it is over once it finds the claim held
+LookOnce(p) ==
+  /\ look[p].due # "no" /\ look' = [look EXCEPT ![p] = NoLook]
+  /\ IF Goes(look[p]) /\ lease = "free"
+     THEN \E t \in Of(p) : At(t, "idle") /\ Set(t, HasRead(LookTask)) ELSE UNCHANGED task
+  /\ UNCHANGED <<durable, ghosts, faults>>
+\* Recover: a sweep asks up to the head
+RecoverAsking(t) == /\ At(t, "idle") /\ Len(log) > taken /\ asked' = Len(log) /\ Set(t, SweepTask)
+                    /\ UNCHANGED <<log, taken, lease, run, look, ghosts, faults>>
 
 \* ---- Grants and releases
 \* Unclaimed: a claim that was cancelled, or failed, is taken not to be granted
@@ -48,25 +67,24 @@ KeepsIfCancelled(t, due) == IF due = "all" THEN HandingOver ELSE Leaving(t, due)
 KeepsIfFailed(t, due)    == IF due = "newer" THEN HandingOver ELSE Leaving(t, due)
 \* Unclaimed and Goes: the ask is outside the try; what was granted is released, and no more
 OutsideTry(t, due) == [Leaving(t, due) EXCEPT !.due = "outside"]
-GoesIfInside(t) == \/ Unheard(t)
-                   \/ task[t].due = "newer" /\ asked > taken /\ asked > task[t].seen
-                   \/ task[t].due = "all" /\ Left
+GoesIfInside(r) == Left /\ r.due # "outside" /\ (r.due = "all" \/ Unheard(r) \/ asked > r.seen)
 AnyClaim(t) == lease \in Tasks              \* Frees: whoever holds it
 
-\* ---- Hand-overs (Goes)
-Nothing(t)    == FALSE                      \* nothing is handed over
-Everything(t) == Left                  \* so does a failure that consumed nothing
-NotFailed(t)  == Unheard(t) \/ (task[t].due = "all" /\ Left)   \* a failure hands nothing over
-IfAsked(t)    == \/ Unheard(t)               \* what a run left active leaves is nobody's
-                 \/ asked > taken /\ (task[t].due = "all" \/ asked > task[t].seen)
-Heard(t)      == FALSE                      \* Unheard: it believes what it heard
-
-\* LostDue and Goes: a claim that is lost is a failure (under a name of its own, for what a
-\* true failure may leave to the next command, waits, would hide what this one leaves)
-LostFails == "lost"
-GoesUnlessLost(t) == \/ Unheard(t)
-                     \/ task[t].due = "all" /\ Left
-                     \/ task[t].due # "all" /\ asked > taken /\ asked > task[t].seen
+\* ---- Hand-overs
+Nothing(r)    == FALSE                      \* Goes: nothing is handed over
+Everything(r) == Left                       \* Goes: so does a failure that consumed nothing
+NotFailed(r)  == Left /\ (r.due = "all" \/ Unheard(r))    \* Goes: a failure hands nothing over
+IfAsked(r)    == asked > taken /\ (r.due = "all" \/ Unheard(r) \/ asked > r.seen)    \* Goes: no run
+Heard(r)      == FALSE                      \* Unheard: it believes what it heard
+AsAFailure    == "newer"                    \* LostDue, CancelDue: a lost claim, or a cancelled caller
+AllAsked(t)   == asked                      \* FailureSaw: as it leaves, not as it read
+AsBefore      == 0                          \* PlanSees: what is asked is not read anew with the plan
+\* Release: the hand-over asks up to the head
+ReleaseAndAsk(t) ==
+  /\ At(t, "release") /\ LetsGo(t) /\ Waits(t)
+  /\ lease' = IF Frees(t) THEN "free" ELSE lease
+  /\ asked' = Len(log) /\ Set(t, IF Len(log) > taken \/ Left THEN HasRead(HandingOver) ELSE Idle)
+  /\ UNCHANGED <<log, taken, look, reads, want, broke, faults>>
 
 \* EndAgain: an end that could not be recorded is not tried again
 GivesUp(t, st) == Leaving(t, "all")
@@ -80,51 +98,50 @@ RunIdFrees(t) == lease = t \/ /\ task[t].due = "all" /\ lease \in Tasks
                               /\ (run.by = lease \/ run.st \in {"paused", "answered"})
 
 \* ---- Plan
+Then(t, at, pos, fed) == [task[t] EXCEPT !.at = at, !.pos = pos, !.fed = fed, !.seen = Seen]
+\* With no run to see to: reply, start with `first`, or count.
+Otherwise(t, first) ==
+  LET new == MsgsPast(taken)
+  IN IF new = {} THEN Then(t, "count", Len(log), {})
+     ELSE IF run.st = "paused" THEN Then(t, "reply", Min(new), {})
+     ELSE Then(t, "prompt", first, {first})
+Oldest == IF MsgsPast(taken) = {} THEN 0 ELSE Min(MsgsPast(taken))
+Newest == IF MsgsPast(taken) = {} THEN 0 ELSE CHOOSE m \in Msgs : \A n \in Msgs : n <= m
 \* A run found active is started over, as if it had ended.
 PlanNoAbandon(t) ==
-  LET new  == MsgsPast(taken)
-      to(at, pos, fed) == [task[t] EXCEPT !.at = at, !.pos = pos, !.fed = fed, !.seen = Seen]
-  IN CASE asked <= taken -> Leaving(t, "all")
-       [] run.st = "answered" -> to("resume", Len(log), new)
-       [] OTHER -> IF new = {} THEN to("count", Len(log), {})
-                   ELSE IF run.st = "paused" THEN to("reply", Min(new), {})
-                   ELSE to("prompt", Min(new), {Min(new)})
+  IF run.st = "answered" THEN Then(t, "resume", Len(log), MsgsPast(taken))
+  ELSE IF asked <= taken THEN Leaving(t, "all")
+  ELSE Otherwise(t, Oldest)
 \* Whoever comes to record a dead run's end also carries out what nobody asked for.
 PlanUnasked(t) ==
-  LET new  == MsgsPast(taken)
-      to(at, pos, fed) == [task[t] EXCEPT !.at = at, !.pos = pos, !.fed = fed, !.seen = Seen]
-  IN CASE run.st = "active" -> to("abandon", 0, {})
-       [] run.st = "answered" -> to("resume", Len(log), new)
-       [] OTHER -> IF new = {} THEN to("count", Len(log), {})
-                   ELSE IF run.st = "paused" THEN to("reply", Min(new), {})
-                   ELSE to("prompt", Min(new), {Min(new)})
+  IF run.st = "active" THEN Then(t, "abandon", 0, {})
+  ELSE IF run.st = "answered" THEN Then(t, "resume", Len(log), MsgsPast(taken))
+  ELSE Otherwise(t, Oldest)
 \* The newest message is the prompt, and what came before it is passed over.
 PlanNewest(t) ==
-  LET new  == MsgsPast(taken)
-      to(at, pos, fed) == [task[t] EXCEPT !.at = at, !.pos = pos, !.fed = fed, !.seen = Seen]
-      newest == CHOOSE m \in new : \A n \in new : n <= m
-  IN CASE run.st = "active"   -> to("abandon", 0, {})
-       [] asked <= taken      -> Leaving(t, "all")
-       [] run.st = "answered" -> to("resume", Len(log), new)
-       [] OTHER -> IF new = {} THEN to("count", Len(log), {})
-                   ELSE IF run.st = "paused" THEN to("reply", Min(new), {})
-                   ELSE to("prompt", newest, {newest})
-
+  IF run.st = "active" THEN Then(t, "abandon", 0, {})
+  ELSE IF run.st = "answered" THEN Then(t, "resume", Len(log), MsgsPast(taken))
+  ELSE IF asked <= taken THEN Leaving(t, "all")
+  ELSE Otherwise(t, Newest)
 \* Messages are counted as taken, as if they were notes.
 PlanCounts(t) ==
-  LET to(at, pos, fed) == [task[t] EXCEPT !.at = at, !.pos = pos, !.fed = fed, !.seen = Seen]
-  IN CASE run.st = "active"   -> to("abandon", 0, {})
-       [] asked <= taken      -> Leaving(t, "all")
-       [] run.st = "answered" -> to("resume", Len(log), MsgsPast(taken))
-       [] OTHER -> to("count", Len(log), {})
+  IF run.st = "active" THEN Then(t, "abandon", 0, {})
+  ELSE IF run.st = "answered" THEN Then(t, "resume", Len(log), MsgsPast(taken))
+  ELSE IF asked <= taken THEN Leaving(t, "all")
+  ELSE Then(t, "count", Len(log), {})
+\* An answered run gives way to a message, and its answers are forgotten.
+PlanForgets(t) ==
+  IF run.st = "active" THEN Then(t, "abandon", 0, {})
+  ELSE IF run.st = "answered" /\ MsgsPast(taken) = {} THEN Then(t, "resume", Len(log), {})
+  ELSE IF asked <= taken THEN Leaving(t, "all")
+  ELSE Otherwise(t, Oldest)
 
 \* ---- Specs of their own
 \* The cursors are read before the claim is given up (two transactions, in that order).
 ReadFirst(t) ==
-  /\ At(t, "release") /\ LetsGo(t)
-  /\ Set(t, [task[t] EXCEPT !.at = IF Goes(t) THEN "free, go" ELSE "free, rest"])
-  /\ waits' = IF WaitsFor(t, task[t].seen) THEN Max(waits, asked) ELSE waits
-  /\ UNCHANGED <<log, asked, taken, lease, look, reads, broke, faults>>
+  /\ At(t, "release") /\ LetsGo(t) /\ Waits(t)
+  /\ Set(t, [task[t] EXCEPT !.at = IF Goes(task[t]) THEN "free, go" ELSE "free, rest"])
+  /\ UNCHANGED <<log, asked, taken, lease, look, reads, want, broke, faults>>
 ThenFree(t) ==
   /\ task[t].at \in {"free, go", "free, rest"}
   /\ lease' = IF lease = t THEN "free" ELSE lease
@@ -142,7 +159,7 @@ SendThenClaim(t) ==
 ClaimThenAsk(t) ==
   /\ At(t, "claim, ask")
   /\ lease' = IF lease = "free" THEN t ELSE lease
-  /\ look' = IF lease = "free" THEN look ELSE [look EXCEPT ![Owner[t]] = TRUE]
+  /\ look' = IF lease = "free" THEN look ELSE [look EXCEPT ![Owner[t]] = [NoLook EXCEPT !.due = "all"]]
   /\ Set(t, [task[t] EXCEPT !.at = IF lease = "free" THEN "ask, replan" ELSE "ask, rest"])
   /\ UNCHANGED <<log, asked, taken, run, ghosts, faults>>
 AskLate(t) ==

@@ -45,13 +45,13 @@ NeverRenew        == \A t \in Tasks : ~ENABLED Renew(t)
 
 \* ---- Situations that a reader would ask about.
 \* A message is sent, and refused, as a run goes on that does not take it; the hand-over does.
-HandsOverNewer(t) == Release(t) /\ task'[t].at = "claim" /\ \E p \in Procs : look[p]
+HandsOverNewer(t) == Release(t) /\ task'[t].at = "claim" /\ \E p \in Procs : look[p].due # "no"
 NeverHandOverOfNewerAsk == [][\A t \in Tasks : ~HandsOverNewer(t)]_vars
 \* A message is sent to a run that no longer takes any, and the run's end does not take it.
 NeverMessageAfterQueueClosed ==
   [][\A t, u \in Tasks : ~(Send(t) /\ At(u, "release") /\ lease = u)]_vars
 \* A look waits while a claim is held, beside a live run.
-NeverLookThatWaits == \A p \in Procs : ~(look[p] /\ lease \in Tasks /\ At(lease, "running")
+NeverLookThatWaits == \A p \in Procs : ~(look[p].due # "no" /\ lease \in Tasks /\ At(lease, "running")
                                          /\ p # Owner[lease])
 \* (A look's task, unlike a command's, has read what was asked; and unlike a hand-over, it comes
 \* before any turn.  So these cfgs allow a failure, that has not come: else nothing keeps seen.)
@@ -84,7 +84,7 @@ NeverLapsedEndRecorded == [][\A t \in Tasks : ~(EndRun(t) /\ run.by = t /\ lease
 \* The next holder comes to abandon a run that has ended meanwhile, and leaves it so.
 NeverAbandonFindsEnd == [][\A t \in Tasks : ~(Abandon(t) /\ run.st # "active")]_vars
 \* A message is steered, not recorded, and given again.
-NeverGivenAgain == again = {}
+NeverGivenAgain == [][\A t \in Tasks : ~(StartRun(t) /\ task[t].fed \cap given # {})]_vars
 \* A message is steered, and recorded by the run's end.
 NeverSteeringRecorded == [][\A t \in Tasks : ~(EndRun(t) /\ run.by = t /\ task[t].fed # {})]_vars
 \* A renewal finds that another holds the claim.
@@ -92,7 +92,7 @@ NeverRenewalFindsAnother ==
   [][\A t \in Tasks : ~(LoseClaim(t) /\ ~Fenced(t) /\ lease \in Tasks)]_vars
 \* A message committed directly is the prompt of the next turn, ahead of the one sent.  (Had both
 \* been sent, the other's task or look would tell.)
-Alone(t) == \A u \in Tasks \ {t} : At(u, "idle") /\ ~look[Owner[u]]
+Alone(t) == \A u \in Tasks \ {t} : At(u, "idle") /\ look[Owner[u]].due = "no"
 NeverPostedIsPrompt ==
   [][\A t \in Tasks : ~(StartRun(t) /\ task[t].pos = 1 /\ asked = 2 /\ taken = 0 /\ Alone(t))]_vars
 \* A failed turn leaves its message to the next command, which consumes it first.
@@ -109,5 +109,5 @@ NeverEndTriedAgain == [][\A t \in Tasks : ~(EndRun(t) /\ At(t, "ending") /\ run.
 \* A failed release leaves its claim to lapse; its process's look takes what was asked.
 NeverLookAfterFailedRelease == [][\A t \in Tasks : ~(Claim(t) /\ broke /\ task[t].seen > 0)]_vars
 \* Two processes wait to look at the same thread.
-NeverTwoLooks == ~\A p \in Procs : look[p]
+NeverTwoLooks == ~\A p \in Procs : look[p].due # "no"
 =============================================================================

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
 
-from conformance.tlc.run import Job
 from rich.console import Console
 
 from conformance.models.command import Models, Options
 from conformance.models.run import Check
 from conformance.tlc.output import Coverage, Progress, PropertyKind, Result, State, Trace, Verdict
+from conformance.tlc.run import Job
 from conformance.tlc.tools import Jar, Java, Tools
 
 COUNTER = Path(__file__).with_name("counter")

@@ -90,12 +90,18 @@ def test_what_is_selected(bench: Bench, options: Options, names: set[str]) -> No
 
 
 def test_nothing_selected_is_no_success(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-    """A name that no cfg has could not be run, and says so."""
-    assert bench.run(Options(only=("NoSuch",), kind="model")) == COULD_NOT_RUN
+    """Options that leave no cfg could not be run, and say so."""
+    assert bench.run(Options(only=("Counter",), kind="mutant")) == COULD_NOT_RUN
     assert (
-        "No cfg of the manifest is selected by --tier all --kind model --only NoSuch."
+        "No cfg of the manifest is selected by --tier all --kind mutant --only Counter."
         in capsys.readouterr().err
     )
+
+
+def test_a_mistyped_name_is_not_passed_over(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    """A name that no cfg has could not be run, though others beside it could, and is told its like."""
+    assert bench.run(Options(only=("NoRoom", "NoRom"))) == COULD_NOT_RUN
+    assert "No cfg of the manifest is called NoRom. Did you mean NoRoom?" in capsys.readouterr().err
 
 
 FAILURES = [
@@ -230,7 +236,7 @@ def test_counterexamples_are_saved_as_itf(bench: Bench, tmp_path: Path) -> None:
     assert len(trace.states) == 5
     assert meta["cfg"] == "mutants/NoRoom.cfg"
     assert meta["property"] == "TypeOK"
-    assert meta["description"] == "Nothing is above Max."
+    assert meta["description"] == "Taken out: Nothing is above Max."
 
 
 def test_update_writes_counts_and_hashes(bench: Bench) -> None:
