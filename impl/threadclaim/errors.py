@@ -1,0 +1,131 @@
+"""What can go wrong: whose fault it is, and what to do. Each of these errors is a `ThreadClaimError`."""
+
+from collections.abc import Sequence
+
+
+class ThreadClaimError(Exception):
+    """An error of this library. Its message is a sentence that says what happened and what to do."""
+
+
+class RequestError(ThreadClaimError, ValueError):
+    """The caller's fault: what was asked for is refused at the door, and nothing has changed."""
+
+
+class UnknownThread(RequestError):
+    """The workspace has no such thread. One of another tenant or workspace is unknown, whatever its id."""
+
+    def __init__(self, thread_id: str) -> None:
+        """Say which thread."""
+        super().__init__(f"There is no thread {thread_id!r} in this workspace. Create it, or correct its id.")
+        self.thread_id = thread_id
+
+
+class UnknownRequest(RequestError):
+    """The thread's run has no such request."""
+
+    def __init__(self, thread_id: str, request_ids: Sequence[str]) -> None:
+        """Say which requests, of which thread."""
+        named = ", ".join(map(repr, request_ids))
+        super().__init__(
+            f"The run of thread {thread_id!r} has no request {named}. Read the thread for those open."
+        )
+        self.request_ids = tuple(request_ids)
+
+
+class SettledRequest(RequestError):
+    """The request is answered already, or its run is not paused any more; the first answer stands."""
+
+    def __init__(self, thread_id: str, request_ids: Sequence[str]) -> None:
+        """Say which requests, of which thread."""
+        named = ", ".join(map(repr, request_ids))
+        super().__init__(
+            f"Request {named} of thread {thread_id!r} is settled: it was answered, or its run has ended. "
+            "The first answer stands; nothing is left to do."
+        )
+        self.request_ids = tuple(request_ids)
+
+
+class WrongAnswer(RequestError):
+    """The answer does not fit its request: it is of a wrong kind, or a form's schema refuses its values."""
+
+    def __init__(self, request_id: str, why: str) -> None:
+        """Say which request, and why, in a clause."""
+        super().__init__(f"Request {request_id!r} cannot be answered so: {why}. Nothing was committed.")
+        self.request_id = request_id
+
+
+class UsedMessageId(RequestError):
+    """The message id was used in this workspace before, by this message or another."""
+
+    def __init__(self, message_id: str) -> None:
+        """Say which id."""
+        super().__init__(
+            f"The message id {message_id!r} is used in this workspace. If this was a retry, the message is "
+            "committed and asked for already; else choose another id."
+        )
+        self.message_id = message_id
+
+
+class UsedThreadId(RequestError):
+    """The workspace has a thread of this id already."""
+
+    def __init__(self, thread_id: str) -> None:
+        """Say which id."""
+        super().__init__(
+            f"There is a thread {thread_id!r} in this workspace already. Use it, or choose another id."
+        )
+        self.thread_id = thread_id
+
+
+class LimitError(RequestError):
+    """What was given is against one of the limits (`threadclaim.limits.LIMITS`)."""
+
+    def __init__(self, limit: str, message: str) -> None:
+        """Keep the limit's short name; the message says what was found, what is accepted, and why."""
+        super().__init__(message)
+        self.limit = limit
+
+
+class ThreadBusy(ThreadClaimError):
+    """Another holds the thread's claim. Nobody's fault: its holder will hand the thread over."""
+
+    def __init__(self, thread_id: str) -> None:
+        """Say which thread."""
+        super().__init__(
+            f"Thread {thread_id!r} is claimed by another holder. "
+            "Its claim is given up as its run ends, or lapses."
+        )
+        self.thread_id = thread_id
+
+
+class ClaimLost(ThreadClaimError):
+    """The claim that a write relies on has lapsed, or is another's; the write has changed nothing."""
+
+    def __init__(self, thread_id: str, holder: str) -> None:
+        """Say whose claim, to which thread."""
+        super().__init__(
+            f"The claim of {holder!r} to thread {thread_id!r} has lapsed or is another's, "
+            "so its write is refused. The thread's next holder carries it out."
+        )
+        self.thread_id = thread_id
+        self.holder = holder
+
+
+class RunnerClosed(ThreadClaimError):
+    """The runner is closed: it starts nothing. The caller's fault; use a runner that is open."""
+
+    def __init__(self) -> None:
+        """Say what to do."""
+        super().__init__(
+            "This runner is closed and starts nothing. "
+            "Send with a runner that is open; nothing was committed."
+        )
+
+
+class RunFailure(ThreadClaimError):
+    """Raised by a tool or a capability to end its run as failed, with a short, stable reason (ADR-0042)."""
+
+    def __init__(self, message: str, *, reason: str | None = None) -> None:
+        """Keep the message, and the reason, one word or a few, that clients can rely on."""
+        super().__init__(message)
+        self.reason = reason

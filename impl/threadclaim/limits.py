@@ -1,0 +1,184 @@
+"""The limits on what is accepted, in one table, and the checks at the door. Nothing here waits."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import TypeAdapter
+
+from threadclaim.errors import LimitError
+from threadclaim.events import Actor, Event, PersonActor
+
+MAX_TEXT_BYTES = 1024 * 1024
+"""How long a message's text may be: 1 MiB, in UTF-8."""
+
+MAX_ID_LENGTH = 1000
+"""How long an id may be, in characters; a thread's title and a cursor's name too."""
+
+MAX_SEQ = 2**63 - 1
+"""The highest position that a cursor may be saved at: what a signed 64-bit integer holds."""
+
+MIN_CLAIM_TTL = 0.05
+"""The shortest time to live of a claim, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A row of the table: what is limited, what is accepted, and why."""
+
+    what: str
+    accepted: str
+    why: str
+
+
+LIMITS: Mapping[str, Limit] = {
+    "text": Limit(
+        "a message's text",
+        f"1 to {MAX_TEXT_BYTES:,} bytes (1 MiB) in UTF-8, with more in it than white space",
+        "A blank message asks for nothing, and models refuse it. A longer one is better named than sent.",
+    ),
+    "characters": Limit(
+        "all text: messages, ids, titles, events",
+        "no NUL, no lone surrogate",
+        "Not every storage can hold them: PostgreSQL has no NUL, and UTF-8 no half of a surrogate pair.",
+    ),
+    "id": Limit(
+        "the id of a tenant, workspace, thread, message or actor; the name of a cursor",
+        f"1 to {MAX_ID_LENGTH:,} characters",
+        "Ids are keys, which storages index.",
+    ),
+    "title": Limit(
+        "a thread's title",
+        f"at most {MAX_ID_LENGTH:,} characters",
+        "A title is a line, for lists of threads.",
+    ),
+    "event": Limit(
+        "an event",
+        "what JSON can say, of the types that it declares",
+        "Storages keep events as JSON, and must give back what was committed.",
+    ),
+    "position": Limit(
+        "a position in the log",
+        f"an integer from 0 to {MAX_SEQ:,}",
+        "Positions count entries, and storages keep them in 64 bits.",
+    ),
+    "claim_ttl": Limit(
+        "a claim's time to live",
+        f"a finite number of at least {MIN_CLAIM_TTL} s",
+        "A claim is renewed every third of it: a shorter one lapses while its holder is well, and one "
+        "that never ends leaves a dead holder's thread to nobody.",
+    ),
+}
+"""Every limit, by a short name."""
+
+
+def table() -> str:
+    """The limits as a table in Markdown, for the README."""
+    rows = [f"| {limit.what} | {limit.accepted} | {limit.why} |" for limit in LIMITS.values()]
+    return "\n".join(["| What | Accepted | Why |", "|---|---|---|", *rows])
+
+
+_EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+_ESCAPED_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+
+
+def check_text(text: str) -> None:
+    """Accept a message's text; else raise LimitError."""
+    size = len(_check_characters("The message's text", text))
+    if size > MAX_TEXT_BYTES:
+        raise _error("text", f"The message's text has {size:,} bytes in UTF-8. Send less, or name a file.")
+    if not text.strip():
+        raise _error("text", "The message's text is empty, or only white space. Send something to carry out.")
+
+
+def check_id(what: str, value: str) -> None:
+    """Accept an id, or a name, of `what`: "thread", say; else raise LimitError."""
+    name = f"The {what}'s {'name' if what == 'cursor' else 'id'}"
+    _check_characters(name, value)
+    if not 1 <= len(value) <= MAX_ID_LENGTH:
+        raise _error("id", f"{name} has {len(value):,} characters. Choose another.")
+
+
+def check_title(title: str) -> None:
+    """Accept a thread's title, which may be empty; else raise LimitError."""
+    _check_characters("The thread's title", title)
+    if len(title) > MAX_ID_LENGTH:
+        raise _error("title", f"The thread's title has {len(title):,} characters. Shorten it.")
+
+
+def check_actor(actor: Actor) -> None:
+    """Accept an actor, whose id or name is an id; else raise LimitError."""
+    check_id("actor", actor.id if isinstance(actor, PersonActor) else actor.name)
+
+
+def check_claim_ttl(ttl: float) -> None:
+    """Accept a claim's time to live, in seconds; else raise LimitError."""
+    if not _is_finite(ttl) or ttl < MIN_CLAIM_TTL:
+        raise _error("claim_ttl", f"The claim's time to live is {ttl!r}. Give seconds, 30.0 say.")
+
+
+def check_position(what: str, seq: int) -> None:
+    """Accept a position in the log, `what` for: "after_seq", say; else raise LimitError."""
+    if not _is_integer(seq) or not 0 <= seq <= MAX_SEQ:
+        raise _error(
+            "position", f"{what} is {seq!r}. Give a seq of the log, or 0 for before its first entry."
+        )
+
+
+def event_json(event: Event) -> bytes:
+    """The event as JSON, as storages keep it; raises LimitError for one that not every storage can hold.
+
+    A float that is no finite number becomes null, as JSON has none.
+    """
+    try:
+        text = _EVENT.dump_json(event, warnings="error")
+    except ValueError as error:
+        raise _error(
+            "event", f"The event is none of those declared, or its text cannot be stored: {error}."
+        ) from error
+    if _ESCAPED_NUL.search(text):
+        raise _error("characters", "The event has a NUL character. Leave it out.")
+    return text
+
+
+def event_of(text: bytes) -> Event:
+    """The event that `event_json` wrote; raises LimitError for what is none."""
+    try:
+        return _EVENT.validate_json(text)
+    except ValueError as error:
+        raise _error("event", f"The event would not be read back: {error}.") from error
+
+
+def _check_characters(what: str, text: object) -> bytes:
+    """The text in UTF-8; raises LimitError for one that not every storage can hold."""
+    if not isinstance(text, str):
+        raise _error("characters", f"{what} is of type {type(text).__name__}. Give a str.")
+    if "\0" in text:
+        raise _error("characters", f"{what} has a NUL character. Leave it out.")
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        told = f"{what} has a lone surrogate at index {error.start}. Decode it anew, or leave it out."
+        raise _error("characters", told) from error
+
+
+def _is_integer(value: object) -> bool:
+    """Whether it is an integer; True and False are none."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_finite(value: object) -> bool:
+    """Whether it is a number of seconds that a clock can reach."""
+    if not (isinstance(value, float) or _is_integer(value)):
+        return False
+    try:
+        return math.isfinite(value)  # type: ignore[arg-type]  # it is a number: seen above
+    except OverflowError:  # an integer that no float can hold
+        return False
+
+
+def _error(name: str, found: str) -> LimitError:
+    """What was found, and the limit that it is against."""
+    limit = LIMITS[name]
+    return LimitError(name, f"{found} The limit on {limit.what}: {limit.accepted}. {limit.why}")
