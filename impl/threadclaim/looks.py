@@ -1,0 +1,91 @@
+"""The second look: a claim_ttl after a refusal, or a failed release, a process looks again (ADR-0070)."""
+
+import asyncio
+import contextvars
+import logging
+from collections.abc import Callable
+
+from threadclaim.claim import is_cancelled
+from threadclaim.handover import ALL, Leaving
+from threadclaim.steps import LookAgain
+from threadclaim.storage.protocol import Scope, Storage
+
+_log = logging.getLogger(__name__)
+
+Take = Callable[[Scope, str, int], None]
+"""Claims a thread for a look, having read how far it is asked for."""
+
+
+class Looks:
+    """The looks of one process: at most one waits for each thread.
+
+    A look reads the positions and the claim before it claims (DESIGN.md, repair g). While the claim is held
+    it waits again; with nothing left to do it is over; one that fails is logged, and not armed again.
+    """
+
+    def __init__(self, storage: Storage, delay: float, take: Take) -> None:
+        """Look `delay` seconds after being armed, and `take` a thread that has something left to do."""
+        self._storage, self._delay, self._take = storage, delay, take
+        self._timers: dict[tuple[Scope, str], asyncio.TimerHandle] = {}
+        self._why: dict[tuple[Scope, str], Leaving] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    def arm(self, scope: Scope, thread_id: str, why: Leaving = ALL) -> None:
+        """Look at the thread again, unless no look is to come any more; at most one waits.
+
+        `why` is as whom: of a release that failed, how its claimant left, for the look hands over by that
+        rule.
+        """
+        key = (scope, thread_id)
+        if self._closed:
+            return
+        self._why[key] = why.beside(self._why.get(key))
+        if key in self._timers:
+            return
+        loop = asyncio.get_running_loop()
+        # The Runner's own work: nothing of the command's context, its span among it, goes with it.
+        context = contextvars.Context()
+        self._timers[key] = loop.call_later(self._delay, self._come, key, context=context)
+
+    def is_armed(self, scope: Scope, thread_id: str) -> bool:
+        """Whether a look waits for the thread: the model's `look`."""
+        return (scope, thread_id) in self._timers
+
+    def close(self) -> None:
+        """Cancel every look, and arm none any more."""
+        self._closed = True
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        self._why.clear()
+        for task in self._tasks:
+            task.cancel()
+
+    def _come(self, key: tuple[Scope, str]) -> None:
+        """A look's time has come. It stays armed until it has read."""
+        task = asyncio.get_running_loop().create_task(self._look(*key), name=f"look at {key[1]}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _look(self, scope: Scope, thread_id: str) -> None:
+        """ThreadClaim!LookAgain, or ThreadClaim!LookFails."""
+        key = (scope, thread_id)
+        try:
+            looked = await self._storage.transact(scope, LookAgain(thread_id))
+        except (Exception, asyncio.CancelledError):  # whatever it is, the look is over and logged
+            if is_cancelled():
+                raise
+            looked = None
+            _log.exception(
+                "A look failed; what was asked waits for the thread's next command, or for recover.",
+                extra={"thread_id": thread_id},
+            )
+        self._timers.pop(key, None)
+        why = self._why.pop(key, ALL)
+        if looked is None or self._closed or not why.goes(looked.left):
+            return
+        if looked.is_held:
+            self.arm(scope, thread_id, why)
+        else:
+            self._take(scope, thread_id, looked.left.asked)

@@ -1,0 +1,270 @@
+"""The runner: commands that commit and ask, claimants that carry out, hand-overs, looks and sweeps."""
+
+import asyncio
+import contextvars
+import logging
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self, TypeVar
+
+from threadclaim.claim import is_cancelled
+from threadclaim.claimant import Claimant, Means, RunHandle, TurnContext, as_failure
+from threadclaim.errors import RequestError, RunnerClosed
+from threadclaim.events import Answer, Envelope, MessagePosted
+from threadclaim.handover import ALL, Leaving
+from threadclaim.limits import check_claim_ttl, check_id, check_text
+from threadclaim.looks import Looks
+from threadclaim.steps import Answer_, Ask, Send
+from threadclaim.storage.protocol import Scope, Step, Storage
+from threadclaim.telemetry import current_traceparent
+from threadclaim.turn import Turn
+from threadclaim.workspace import Workspace
+
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+NOTHING_READ = Leaving("newer")
+"""As whoever fails having read nothing leaves."""
+
+CLAIM_TTL = 30.0
+"""How long a claim stands without a renewal, in seconds, unless a runner is told otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What a command came to.
+
+    `committed` is what it committed: a message, or answers. `run` is the run that it started, which may
+    consume an older message first; None if the thread's holder will hand the thread over to the turn that
+    consumes it, or, if that holder died, a look will take it (ADR-0055, ADR-0070).
+    """
+
+    committed: tuple[Envelope, ...]
+    run: RunHandle | None
+
+    @property
+    def message(self) -> Envelope:
+        """The message that was sent."""
+        return self.committed[0]
+
+
+class Runner:
+    """Runs an agent in threads, so that each message is carried out once.
+
+    Any number of runners, in any number of processes, may serve the same threads of one storage. Use it with
+    `async with`, or `aclose` it.
+    """
+
+    def __init__(
+        self,
+        agent: Turn,
+        storage: Storage,
+        *,
+        claim_ttl: float = CLAIM_TTL,
+        turn_context: TurnContext | None = None,
+        close_within: float = 10.0,
+    ) -> None:
+        """A runner of `agent` over `storage`.
+
+        `claim_ttl` is the claims' time to live in seconds; `turn_context` what the application sets up around
+        each turn, under the claim; `close_within` how long `aclose` waits for storage, in seconds. Raises
+        LimitError for a `claim_ttl` that is no finite number of at least 0.05 s.
+        """
+        check_claim_ttl(claim_ttl)
+        self._means = Means(storage, agent, claim_ttl, turn_context)
+        self._looks = Looks(storage, claim_ttl, self._take_for_a_look)
+        self._claimants: dict[Claimant, asyncio.Task[None]] = {}
+        self._close_within = close_within
+        self._closed = False
+
+    # ---- Commands: what each commits and its ask are one write (DESIGN.md, section 2).
+
+    async def send(
+        self, workspace: Workspace, thread_id: str, text: str, *, message_id: str | None = None
+    ) -> Sent:
+        """Send a message to a thread, as the workspace's actor, and have it carried out.
+
+        It starts a run if the thread is idle, steers the run if one is going, and answers it if it is paused.
+        Without a `message_id` it is given one; with it, sending again is refused (UsedMessageId), for the
+        first is carried out. Raises UnknownThread, UsedMessageId, LimitError or RunnerClosed, and has
+        committed nothing then.
+        """
+        self._check_open()
+        check_id("thread", thread_id)
+        check_text(text)
+        if message_id is not None:
+            check_id("message", message_id)
+        message = MessagePosted(message_id or uuid.uuid4().hex, text)
+        posted, run = await self._command(workspace, thread_id, Send(thread_id, message, workspace.actor))
+        return Sent((posted,), run)
+
+    async def answer(self, workspace: Workspace, thread_id: str, answers: Mapping[str, Answer]) -> Sent:
+        """Answer open requests of a paused run, by their ids; the run resumes once every request is answered.
+
+        Raises UnknownThread, UnknownRequest, SettledRequest, WrongAnswer or RunnerClosed, and has committed
+        nothing then.
+        """
+        self._check_open()
+        check_id("thread", thread_id)
+        step = Answer_(thread_id, answers, workspace.actor)
+        committed, run = await self._command(workspace, thread_id, step)
+        return Sent(tuple(committed), run)
+
+    async def resume(self, workspace: Workspace, thread_id: str) -> RunHandle | None:
+        """Have carried out whatever the thread's log holds that is not taken: ask up to the log's head.
+
+        Gives the run that it started, if it did. Raises UnknownThread or RunnerClosed.
+        """
+        self._check_open()
+        check_id("thread", thread_id)
+        _, run = await self._command(workspace, thread_id, Ask(thread_id))
+        return run
+
+    async def stop(self, workspace: Workspace, thread_id: str) -> bool:
+        """Stop the thread's run, if it is one of this process; whether it was, once its end is recorded.
+
+        What it leaves is handed over; the hand-over is not stopped. Raises nothing of its own.
+        """
+        running = [
+            claimant
+            for claimant in self._claimants
+            if claimant.is_running and (claimant.scope, claimant.thread_id) == (workspace.scope, thread_id)
+        ]
+        for claimant in running:
+            claimant.halt()
+            if claimant.run is not None:
+                await claimant.run.wait()
+        return bool(running)
+
+    def running(self, workspace: Workspace, thread_id: str) -> RunHandle | None:
+        """The thread's run, if it goes on in this process."""
+        for claimant in self._claimants:
+            if claimant.is_running and (claimant.scope, claimant.thread_id) == (workspace.scope, thread_id):
+                return claimant.run
+        return None
+
+    async def recover(self, workspace: Workspace) -> list[RunHandle]:
+        """Sweep a workspace: carry out what is asked and not taken, and see to runs that dead processes left.
+
+        Call it for each workspace as the application starts, and on a schedule if you like: it is idempotent,
+        and any replica may. It asks nothing of the handle's actor. A thread that is claimed, by a dead holder
+        even, is looked at again; one whose turn fails to start is logged, and the sweep goes on. Gives the
+        runs that it started.
+
+        Raises RunnerClosed, and what listing the threads raises: until a call succeeds, count the process as
+        not started.
+        """
+        self._check_open()
+        stranded = await self._means.storage.stranded(workspace.scope)
+        runs: list[RunHandle] = []
+        for thread_id in stranded.left:
+            self._check_open()
+            try:
+                run = await self._carry_out(workspace.scope, thread_id, context=contextvars.Context())
+            except Exception:  # noqa: BLE001  # one thread's failure, logged, is no other's
+                _log.exception(
+                    "A thread's turn failed to start; the sweep goes on.", extra={"thread_id": thread_id}
+                )
+                continue
+            runs += [run] if run is not None else []
+        return runs
+
+    # ---- Its end.
+
+    async def drain(self) -> None:
+        """Wait until no hand-over is pending; not for a run that goes on, nor for a look (ADR-0070)."""
+        while pending := [claimant for claimant in self._claimants if not claimant.is_running]:
+            await asyncio.wait([self._claimants[c] if c.started.done() else c.started for c in pending])
+
+    async def aclose(self) -> None:
+        """Close the runner: it starts nothing from now on, and hands nothing over.
+
+        It cancels hand-overs and looks, stops the process's runs, records their ends, and releases their
+        claims. What storage does not answer within `close_within` seconds is left as by a crash. Calling it
+        again does nothing new.
+        """
+        self._closed = True
+        self._looks.close()
+        for claimant in list(self._claimants):
+            claimant.halt()
+        if self._claimants:
+            await asyncio.wait(self._claimants.values(), timeout=self._close_within)
+        for task in list(self._claimants.values()):
+            task.cancel()
+
+    async def __aenter__(self) -> Self:
+        """The runner, which is open."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        await self.aclose()
+
+    # ---- What carries out.
+
+    def _check_open(self) -> None:
+        """Raise RunnerClosed if it is closed."""
+        if self._closed:
+            raise RunnerClosed
+
+    async def _command(
+        self, workspace: Workspace, thread_id: str, step: Step[T]
+    ) -> tuple[T, RunHandle | None]:
+        """Commit, and carry out. A failed write may have taken effect: what it asked for is handed over."""
+        scope = workspace.scope
+        try:
+            committed = await self._means.storage.transact(scope, step)
+        except RequestError:
+            raise
+        except asyncio.CancelledError as error:
+            leaving = ALL if is_cancelled() else NOTHING_READ
+            self._begin(Claimant(self._means, scope, thread_id, broken_off=leaving))
+            if leaving is NOTHING_READ:
+                raise as_failure(error) from error
+            raise
+        except Exception:
+            self._begin(Claimant(self._means, scope, thread_id, broken_off=NOTHING_READ))
+            raise
+        return committed, await self._carry_out(scope, thread_id)
+
+    async def _carry_out(
+        self, scope: Scope, thread_id: str, context: contextvars.Context | None = None
+    ) -> RunHandle | None:
+        """Claim the thread, for a caller who may be cancelled; a runner closed meanwhile starts nothing."""
+        if self._closed:
+            return None
+        command = current_traceparent() if context is None else None
+        claimant = Claimant(self._means, scope, thread_id, command=command)
+        self._begin(claimant, context)
+        try:
+            return await asyncio.shield(claimant.started)
+        except asyncio.CancelledError:
+            claimant.abandon_caller()
+            raise
+
+    def _take_for_a_look(self, scope: Scope, thread_id: str, asked: int) -> None:
+        """Claim the thread, as a look that has read how far is asked, in the look's own context."""
+        self._begin(Claimant(self._means, scope, thread_id, seen=asked))
+
+    def _begin(self, claimant: Claimant, context: contextvars.Context | None = None) -> None:
+        """Start a claimant's task, which nobody cancels but a closed runner that has waited long enough."""
+        task = asyncio.get_running_loop().create_task(
+            self._see_through(claimant), name=f"claimant of {claimant.thread_id}", context=context
+        )
+        self._claimants[claimant] = task
+        task.add_done_callback(lambda _: self._claimants.pop(claimant, None))
+
+    async def _see_through(self, claimant: Claimant) -> None:
+        """Let a claimant carry out its turn; then look again, or hand over, in a task of the runner's own."""
+        left = await claimant.carry_out()
+        if claimant.looks is not None:
+            self._looks.arm(claimant.scope, claimant.thread_id, claimant.looks)
+        if left is not None and not self._closed:
+            self._begin(
+                Claimant(self._means, claimant.scope, claimant.thread_id, seen=left.asked),
+                contextvars.Context(),
+            )
