@@ -77,7 +77,7 @@ def _ending(trace: Trace) -> list[str]:
 
 def _changed_state(old: Mapping[str, Value], new: Mapping[str, Value]) -> Iterator[_Change]:
     """Yield what changed from one state to the next."""
-    for name, value in new.items():
+    for name, value in sorted(new.items()):  # TLC's own order changes from one edit of a module to the next
         yield from _changed(name, None, old[name], value)
 
 
