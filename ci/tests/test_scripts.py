@@ -40,7 +40,10 @@ def test_every_change_is_tested_and_verified(checkout: Path, script: str) -> Non
 
 def test_every_night_the_larger_models_run(checkout: Path) -> None:
     """The nightly script runs the tests, and the models that a change need not wait for."""
-    nightly = "models ARGS=--tier nightly --json build/nightly.json"
+    nightly = (
+        "models ARGS=--tier nightly --json build/nightly.json",
+        "controls ARGS=--json build/controls.json",
+    )
     assert run(checkout, "ci/nightly") == (True, ["test", nightly])
 
 
@@ -54,7 +57,11 @@ def test_workflow_calls_the_same_scripts() -> None:
     """Pull requests run on the oldest Python and a newer one; the nightly run is scheduled."""
     jobs: dict[str, Any] = YAML(typ="safe").load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]
     commands = {name: [step["run"] for step in job["steps"] if "run" in step] for name, job in jobs.items()}
-    assert commands == {"pull-request": ["ci/pull-request"], "nightly": ["ci/nightly"]}
+    assert commands == {
+        "pull-request": ["ci/pull-request"],
+        "nightly": ["ci/nightly"],
+        "guards": ["ci/guards"],
+    }
     assert jobs["pull-request"]["strategy"]["matrix"] == {"python": ["3.11", "3.13"]}
     for path in ("ci/pull-request", "ci/nightly"):
         assert os.access(ROOT / path, os.X_OK)
