@@ -53,8 +53,12 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], _Run]]
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    """End as Ctrl-C does, so that no TLC is left behind."""
-    raise KeyboardInterrupt
+    """End as Ctrl-C does, so that no TLC is left behind.
+
+    While asyncio runs, SIGINT cancels its main task. Raising here instead might break off a child's start
+    half way, and then nobody would know that child.
+    """
+    signal.raise_signal(signal.SIGINT)
 
 
 def _end_in_order() -> None:
@@ -62,7 +66,8 @@ def _end_in_order() -> None:
 
     A shell has SIGINT ignored by what it starts in the background, and Python leaves it so.
     """
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _interrupt)
 

@@ -12,18 +12,17 @@ from conformance.__main__ import ROOT
 from conformance.models.command import COULD_NOT_RUN
 
 
-def children_of(pid: int) -> list[int]:
-    """The processes that a process has started and that still run."""
-    found = subprocess.run(
-        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
-    )
-    return [int(line) for line in found.stdout.split()]
+def tlcs_of(pid: int) -> list[int]:
+    """The processes with TLC that a process has started and that still run."""
+    line = ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(pid)]
+    found = subprocess.run(line, capture_output=True, text=True, check=False)
+    return [int(line.split()[0]) for line in found.stdout.splitlines() if "tla2tools" in line]
 
 
-def wait_for_child(pid: int) -> int:
-    """The first process that a process starts, as soon as there is one."""
-    while not (children := children_of(pid)):
-        os.sched_yield()
+def wait_for_tlc(process: subprocess.Popen[str]) -> int:
+    """The first TLC that a process starts, as soon as there is one."""
+    while not (children := tlcs_of(process.pid)):
+        assert process.poll() is None, "it ended, and has started no TLC"
     return children[0]
 
 
@@ -33,7 +32,7 @@ def test_a_signal_ends_tlc_too(name: str, tmp_path: Path) -> None:
     line = [sys.executable, "-m", "conformance", "models", "--only", "NightlyAll"]
     with (tmp_path / "out").open("w") as out:
         process = subprocess.Popen(line, cwd=ROOT, stdout=out, stderr=subprocess.PIPE, text=True)
-        java = wait_for_child(process.pid)
+        java = wait_for_tlc(process)
         process.send_signal(getattr(signal, name))
         _, errors = process.communicate(timeout=60)
     assert process.returncode == COULD_NOT_RUN
