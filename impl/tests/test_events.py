@@ -24,7 +24,7 @@ from threadclaim.events import (
     RUNNER,
     Actor,
     AgentActor,
-    Answer,
+    AnyAnswer,
     Approve,
     Custom,
     Deny,
@@ -62,7 +62,7 @@ ACTORS: dict[str, st.SearchStrategy[Actor]] = {
     "external_agent": st.builds(ExternalAgentActor, TEXT),
     "system": st.builds(SystemActor, TEXT),
 }
-ANSWER_KINDS: dict[str, st.SearchStrategy[Answer]] = {
+ANSWER_KINDS: dict[str, st.SearchStrategy[AnyAnswer]] = {
     "reply": st.builds(Reply, JSON),
     "approve": st.builds(Approve),
     "deny": st.builds(Deny, TEXT),
@@ -114,7 +114,7 @@ def test_every_member_of_the_unions_is_tried_here() -> None:
     """No event, actor or answer is left out of these tests."""
     assert kinds_of(Event, "type") == set(EVENTS)
     assert kinds_of(Actor, "kind") == set(ACTORS)
-    assert kinds_of(Answer, "kind") == set(ANSWER_KINDS) == set().union(*ANSWERS.values())
+    assert kinds_of(AnyAnswer, "kind") == set(ANSWER_KINDS) == set().union(*ANSWERS.values())
 
 
 @pytest.mark.parametrize("type_", EVENTS)

@@ -13,7 +13,7 @@ from threadclaim.events import (
     RUNNER,
     Actor,
     AgentActor,
-    Answer,
+    AnyAnswer,
     Approve,
     Deny,
     Envelope,
@@ -65,9 +65,9 @@ REQUESTS = {
 FORMS = {"f", "g", "h"}
 
 
-def own_answer(request: Request) -> Answer:
+def own_answer(request: Request) -> AnyAnswer:
     """An answer that is given without a message."""
-    answers: dict[str, Answer] = {
+    answers: dict[str, AnyAnswer] = {
         "question": Reply("so"),
         "approval": Approve(),
         "form": FormValues({"n": 1}),

@@ -15,7 +15,7 @@ from threadclaim.events import (
     ANSWERS,
     RUNNER,
     Actor,
-    Answer,
+    AnyAnswer,
     Approve,
     Custom,
     Envelope,
@@ -57,7 +57,7 @@ REQUESTS = [
     Request("h", "question", FORM_TOOL),
 ]
 FORMS = {"f", "g", "h"}
-OWN_ANSWERS: dict[str, Answer] = {"question": Reply("so"), "approval": Approve(), "form": FormValues({})}
+OWN_ANSWERS: dict[str, AnyAnswer] = {"question": Reply("so"), "approval": Approve(), "form": FormValues({})}
 SOME_REQUESTS = st.lists(st.sampled_from(REQUESTS), unique_by=lambda request: request.id).map(tuple)
 RUN_IDS = st.sampled_from(["r", "r", "s"])
 EVENTS: st.SearchStrategy[Event] = st.one_of(

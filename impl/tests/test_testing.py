@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from threadclaim.events import (
-    Answer,
+    AnyAnswer,
     Approve,
     Deny,
     Envelope,
@@ -104,7 +104,7 @@ async def test_what_a_failed_request_carried_was_taken_and_not_given() -> None:
 @pytest.mark.anyio
 async def test_a_resumed_run_logs_and_echoes_its_answers() -> None:
     """Answers come before the messages beside them."""
-    answers: dict[str, Answer] = {
+    answers: dict[str, AnyAnswer] = {
         "q": Reply("blue"),
         "n": Reply(7),
         "a": Approve(),

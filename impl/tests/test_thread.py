@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from threadclaim.events import (
     RUNNER,
     Actor,
-    Answer,
+    AnyAnswer,
     Approve,
     Custom,
     Deny,
@@ -56,7 +56,7 @@ def run_of(*events: Event | tuple[Event, Actor]) -> Run:
     return run
 
 
-def answered(request_id: str, answer: Answer, run_id: str = "r") -> RequestAnswered:
+def answered(request_id: str, answer: AnyAnswer, run_id: str = "r") -> RequestAnswered:
     """An answer to a request of a run, `r` unless named."""
     return RequestAnswered(run_id, request_id, answer)
 

@@ -4,10 +4,10 @@ from jsonschema import SchemaError
 from jsonschema.validators import validator_for
 
 from threadclaim.errors import WrongAnswer
-from threadclaim.events import ANSWERS, Answer, FormValues, JsonValue, Request
+from threadclaim.events import ANSWERS, AnyAnswer, FormValues, JsonValue, Request
 
 
-def check_answer(request: Request, answer: Answer) -> None:
+def check_answer(request: Request, answer: AnyAnswer) -> None:
     """Raise WrongAnswer if `request` does not take this kind of `answer`, or its schema refuses the values.
 
     A form without a schema takes any values. A schema that is none is the application's fault, and refuses

@@ -94,7 +94,7 @@ class FormValues:
     kind: Literal["form_values"] = "form_values"
 
 
-Answer = Annotated[Reply | Approve | Deny | FormValues, Field(discriminator="kind")]
+AnyAnswer = Annotated[Reply | Approve | Deny | FormValues, Field(discriminator="kind")]
 
 ANSWERS: Mapping[str, frozenset[str]] = {
     "question": frozenset({"reply"}),
@@ -166,7 +166,7 @@ class RequestAnswered:
 
     run_id: str
     request_id: str
-    answer: Answer
+    answer: AnyAnswer
     message_seq: int | None = None
     type: Literal["request_answered"] = "request_answered"
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from threadclaim.events import Actor, Answer, Deny, Envelope, MessagePosted, Reply, Request
+from threadclaim.events import Actor, AnyAnswer, Deny, Envelope, MessagePosted, Reply, Request
 from threadclaim.thread import Run, RunStatus, Thread
 
 FORM_TOOL = "ask_form"
@@ -58,7 +58,7 @@ class ReplyPlan:
 
     run_id: str
     message: Envelope
-    answers: tuple[tuple[Request, Answer], ...]
+    answers: tuple[tuple[Request, AnyAnswer], ...]
     resumes: bool
 
 
@@ -140,7 +140,7 @@ def _is_form(request: Request) -> bool:
     return request.tool_name == FORM_TOOL or request.kind == "form"
 
 
-def _answer(request: Request, message: Envelope) -> Answer:
+def _answer(request: Request, message: Envelope) -> AnyAnswer:
     """What a message answers a request with: a question with its text; an approval is declined with it."""
     text = message.event.text if isinstance(message.event, MessagePosted) else ""
     return Deny(text) if request.kind == "approval" else Reply(text)

@@ -12,11 +12,11 @@ from typing import Self, TypeVar
 from threadclaim.claim import is_cancelled
 from threadclaim.claimant import Claimant, Means, RunHandle, TurnContext, as_failure
 from threadclaim.errors import RequestError, RunnerClosed
-from threadclaim.events import Answer, Envelope, MessagePosted
+from threadclaim.events import AnyAnswer, Envelope, MessagePosted
 from threadclaim.handover import ALL, Leaving
 from threadclaim.limits import check_claim_ttl, check_id, check_text
 from threadclaim.looks import Looks
-from threadclaim.steps import Answer_, Ask, Send
+from threadclaim.steps import Answer, Ask, Send
 from threadclaim.storage.protocol import Scope, Step, Storage
 from threadclaim.telemetry import current_traceparent
 from threadclaim.turn import Turn
@@ -100,7 +100,7 @@ class Runner:
         posted, run = await self._command(workspace, thread_id, Send(thread_id, message, workspace.actor))
         return Sent((posted,), run)
 
-    async def answer(self, workspace: Workspace, thread_id: str, answers: Mapping[str, Answer]) -> Sent:
+    async def answer(self, workspace: Workspace, thread_id: str, answers: Mapping[str, AnyAnswer]) -> Sent:
         """Answer open requests of a paused run, by their ids; the run resumes once every request is answered.
 
         Raises UnknownThread, UnknownRequest, SettledRequest, WrongAnswer or RunnerClosed, and has committed
@@ -108,7 +108,7 @@ class Runner:
         """
         self._check_open()
         check_id("thread", thread_id)
-        step = Answer_(thread_id, answers, workspace.actor)
+        step = Answer(thread_id, answers, workspace.actor)
         committed, run = await self._command(workspace, thread_id, step)
         return Sent(tuple(committed), run)
 

@@ -18,7 +18,7 @@ from threadclaim.errors import (
 from threadclaim.events import (
     RUNNER,
     Actor,
-    Answer,
+    AnyAnswer,
     Envelope,
     Event,
     MessagePosted,
@@ -108,14 +108,14 @@ class Post:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer_:  # noqa: N801  # `Answer` is what an answer says
+class Answer:
     """ThreadClaim!Answer: commit answers to open requests, without the claim, and ask up to them.
 
     Gives the envelopes.
     """
 
     thread_id: str
-    answers: Mapping[str, Answer]
+    answers: Mapping[str, AnyAnswer]
     actor: Actor
 
     async def __call__(self, tx: Transaction) -> Sequence[Envelope]:
@@ -146,7 +146,7 @@ async def commit_answers(  # noqa: PLR0913, PLR0917  # what each answer's envelo
     tx: Transaction,
     thread_id: str,
     run: Run,
-    answers: Mapping[str, Answer],
+    answers: Mapping[str, AnyAnswer],
     actor: Actor,
     message_seq: int | None = None,
 ) -> Sequence[Envelope]:
@@ -286,7 +286,7 @@ class Reply:
     holder: str
     run_id: str
     message: Envelope
-    answers: tuple[tuple[Request, Answer], ...]
+    answers: tuple[tuple[Request, AnyAnswer], ...]
 
     async def __call__(self, tx: Transaction) -> Run | None:
         """Raises ClaimLost."""
@@ -429,7 +429,7 @@ class LookAgain:
 
 __all__ = [
     "Abandon",
-    "Answer_",
+    "Answer",
     "Ask",
     "Claim",
     "Claimed",

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from threadclaim.events import (
     Actor,
-    Answer,
+    AnyAnswer,
     Envelope,
     Request,
     RequestAnswered,
@@ -31,7 +31,7 @@ class RunStatus(StrEnum):
 class Answered:
     """An answer to a request: what, by whom, and where in the log."""
 
-    answer: Answer
+    answer: AnyAnswer
     actor: Actor
     seq: int
 

@@ -18,7 +18,7 @@ from threadclaim.errors import (
     WrongAnswer,
 )
 from threadclaim.events import (
-    Answer,
+    AnyAnswer,
     Approve,
     Deny,
     MessagePosted,
@@ -33,7 +33,7 @@ from threadclaim.handover import Left
 from threadclaim.plan import View
 from threadclaim.steps import (
     Abandon,
-    Answer_,
+    Answer,
     Ask,
     Claim,
     CountTaken,
@@ -100,7 +100,7 @@ async def test_unknown_thread(world: World) -> None:
     steps: list[Step[object]] = [
         Send("none", message, ANN),
         Post("none", message, ANN),
-        Answer_("none", {"q": ReplyTo("x")}, ANN),
+        Answer("none", {"q": ReplyTo("x")}, ANN),
         Ask("none"),
         Claim("none", "h-1", TTL),
         Replan("none"),
@@ -115,7 +115,7 @@ async def test_unknown_thread(world: World) -> None:
 async def test_answer_commits_and_asks(world: World) -> None:
     """Answers are committed in order, with their author, and asked up to the last; then all is answered."""
     await world.paused(QUESTION, APPROVAL)
-    step = Answer_("t", {"a": Deny("No."), "q": ReplyTo("x")}, BEN)
+    step = Answer("t", {"a": Deny("No."), "q": ReplyTo("x")}, BEN)
     committed = await world.storage.transact(world.scope, step)
     assert [entry.event for entry in committed] == [
         RequestAnswered("r-1", "a", Deny("No.")),
@@ -130,32 +130,32 @@ async def test_answer_commits_and_asks(world: World) -> None:
 async def test_answers_come_one_by_one(world: World) -> None:
     """A run is answered once its last request is; each answer asks."""
     await world.paused(QUESTION, APPROVAL)
-    await world.do(Answer_("t", {"q": ReplyTo("x")}, ANN))
+    await world.do(Answer("t", {"q": ReplyTo("x")}, ANN))
     assert await world.status() is RunStatus.PAUSED
     assert await world.asked() == 6
-    await world.do(Answer_("t", {"a": Approve()}, ANN))
+    await world.do(Answer("t", {"a": Approve()}, ANN))
     assert await world.status() is RunStatus.ANSWERED
     assert await world.asked() == 7
 
 
 async def test_answer_that_is_refused(world: World) -> None:
     """Answers to no request, or with one to a settled one among them, commit none of them."""
-    answers: dict[str, Answer] = {"q": ReplyTo("x")}
-    await world.refuses(UnknownRequest, Answer_("t", answers, ANN))
+    answers: dict[str, AnyAnswer] = {"q": ReplyTo("x")}
+    await world.refuses(UnknownRequest, Answer("t", answers, ANN))
     await world.paused(QUESTION, APPROVAL)
-    await world.refuses(UnknownRequest, Answer_("t", {**answers, "none": ReplyTo("x")}, ANN))
-    await world.refuses(WrongAnswer, Answer_("t", {**answers, "a": ReplyTo("x")}, ANN))
-    await world.do(Answer_("t", {"a": Approve()}, ANN))
-    await world.refuses(SettledRequest, Answer_("t", {**answers, "a": Deny("No.")}, ANN))
-    await world.do(Answer_("t", answers, ANN))
-    await world.refuses(SettledRequest, Answer_("t", answers, ANN))
+    await world.refuses(UnknownRequest, Answer("t", {**answers, "none": ReplyTo("x")}, ANN))
+    await world.refuses(WrongAnswer, Answer("t", {**answers, "a": ReplyTo("x")}, ANN))
+    await world.do(Answer("t", {"a": Approve()}, ANN))
+    await world.refuses(SettledRequest, Answer("t", {**answers, "a": Deny("No.")}, ANN))
+    await world.do(Answer("t", answers, ANN))
+    await world.refuses(SettledRequest, Answer("t", answers, ANN))
 
 
 async def test_no_answers_are_refused(world: World) -> None:
     """To answer with nothing is refused, and changes nothing, whether anything is open or not."""
-    await world.refuses(RequestError, Answer_("t", {}, ANN))
+    await world.refuses(RequestError, Answer("t", {}, ANN))
     await world.paused(QUESTION)
-    await world.refuses(RequestError, Answer_("t", {}, ANN))
+    await world.refuses(RequestError, Answer("t", {}, ANN))
 
 
 async def test_ask_asks_up_to_the_head(world: World) -> None:
@@ -169,7 +169,7 @@ async def test_ask_asks_up_to_the_head(world: World) -> None:
 
 FIRST_ASKS: dict[str, Step[object]] = {
     "send": Send("t", MessagePosted("m-1", "Hello"), ANN),
-    "answer": Answer_("t", {"q": ReplyTo("x")}, ANN),
+    "answer": Answer("t", {"q": ReplyTo("x")}, ANN),
     "resume": Ask("t"),
 }
 

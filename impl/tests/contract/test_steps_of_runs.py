@@ -9,7 +9,7 @@ import pytest
 
 from threadclaim.events import (
     RUNNER,
-    Answer,
+    AnyAnswer,
     Approve,
     Deny,
     FormValues,
@@ -26,7 +26,7 @@ from threadclaim.handover import Left
 from threadclaim.plan import ResumePlan, plan
 from threadclaim.steps import (
     Abandon,
-    Answer_,
+    Answer,
     Ask,
     Claim,
     CountTaken,
@@ -92,7 +92,7 @@ async def test_pause_and_end_take_what_was_delivered(world: World) -> None:
     assert (await world.taken(), await world.status()) == (delivered.seq, RunStatus.PAUSED)
     assert [message.seq for message in (await world.read()).messages] == [7]
     assert list(await world.storage.transact(world.scope, lambda tx: tx.history("t"))) == [b"paused"]
-    await world.do(Answer_("t", {"q": ReplyTo("x")}, ANN))
+    await world.do(Answer("t", {"q": ReplyTo("x")}, ANN))
     await world.do(StartRun("t", "h-1", "r-1", ANN, delivered.seq, (), resumed=True))
     await world.do(EndRun("t", "h-1", RunEnded("r-1", "completed"), ANN, 7, b"ended"))
     assert (await world.taken(), await world.status()) == (7, RunStatus.ENDED)
@@ -113,7 +113,7 @@ async def test_end_of_a_direct_run_takes_nothing(world: World) -> None:
 async def test_end_of_another_segment_is_refused(world: World, lapse: Lapse) -> None:
     """Repairs a and d: an end, or a pause, of a run that another abandoned or resumed keeps nothing."""
     await world.paused(QUESTION)
-    await world.do(Answer_("t", {"q": ReplyTo("x")}, ANN))
+    await world.do(Answer("t", {"q": ReplyTo("x")}, ANN))
     await world.claim("h-2")
     await world.do(StartRun("t", "h-2", "r-1", ANN, 6, (), resumed=True))
     before = await world.everything()
@@ -167,7 +167,7 @@ async def test_reply(world: World) -> None:
     await world.paused(QUESTION, APPROVAL)
     message = await world.send("m-2")
     await world.claim("h-2")
-    answers: tuple[tuple[Request, Answer], ...] = ((QUESTION, ReplyTo("x")), (APPROVAL, Deny("x")))
+    answers: tuple[tuple[Request, AnyAnswer], ...] = ((QUESTION, ReplyTo("x")), (APPROVAL, Deny("x")))
     replied = await world.storage.transact(world.scope, Reply("t", "h-2", "r-1", message, answers))
     assert replied == (await world.thread()).run
     assert await world.events(message.seq) == [
@@ -218,8 +218,8 @@ async def test_reply_that_an_answer_came_before(world: World) -> None:
     await world.paused(QUESTION, APPROVAL)
     message = await world.send("m-2")
     await world.claim("h-2")
-    await world.do(Answer_("t", {"q": ReplyTo("first")}, BEN))
-    answers: tuple[tuple[Request, Answer], ...] = ((QUESTION, ReplyTo("x")), (APPROVAL, Deny("x")))
+    await world.do(Answer("t", {"q": ReplyTo("first")}, BEN))
+    answers: tuple[tuple[Request, AnyAnswer], ...] = ((QUESTION, ReplyTo("x")), (APPROVAL, Deny("x")))
     assert await world.do(Reply("t", "h-2", "r-1", message, answers)) == (await world.thread()).run
     assert (await world.events(message.seq))[1:] == [RequestAnswered("r-1", "a", Deny("x"), message.seq)]
     before = await world.everything()
@@ -235,7 +235,7 @@ async def test_reply_beside_a_form(world: World) -> None:
     await world.claim("h-2")
     await world.do(Reply("t", "h-2", "r-1", message, ((QUESTION, ReplyTo("x")),)))
     assert (await world.taken(), await world.status()) == (message.seq, RunStatus.PAUSED)
-    await world.do(Answer_("t", {"f": FormValues({"a": 1})}, ANN))
+    await world.do(Answer("t", {"f": FormValues({"a": 1})}, ANN))
     assert await world.status() is RunStatus.ANSWERED
 
 
@@ -256,7 +256,7 @@ async def test_each_step_is_all_or_nothing(world: World) -> None:
     paused = RunPaused("r-1", (QUESTION, APPROVAL))
     assert await world.broken_off(EndRun("t", "h-1", paused, ANN, 4, b"chunk")) == 3
     message = await world.send("m-2")
-    answers: tuple[tuple[Request, Answer], ...] = ((QUESTION, ReplyTo("x")), (APPROVAL, Deny("x")))
+    answers: tuple[tuple[Request, AnyAnswer], ...] = ((QUESTION, ReplyTo("x")), (APPROVAL, Deny("x")))
     assert await world.broken_off(Reply("t", "h-1", "r-1", message, answers)) == 3
     assert await world.broken_off(StartRun("t", "h-1", "r-1", ANN, 8, (), resumed=True)) == 2
     assert await world.broken_off(Abandon("t", "h-1", "r-1")) == 1
@@ -268,5 +268,5 @@ async def test_each_step_is_all_or_nothing(world: World) -> None:
 async def test_answers_are_all_or_nothing(world: World) -> None:
     """Answers and their ask are one write."""
     await world.paused(QUESTION, APPROVAL)
-    step = Answer_("t", {"q": ReplyTo("x"), "a": Approve()}, ANN)
+    step = Answer("t", {"q": ReplyTo("x"), "a": Approve()}, ANN)
     assert await world.broken_off(step) == 3

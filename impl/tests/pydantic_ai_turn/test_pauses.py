@@ -20,7 +20,7 @@ from pydantic_ai import (
 from pydantic_ai.models.function import FunctionModel
 
 from threadclaim.events import (
-    Answer,
+    AnyAnswer,
     Approve,
     Deny,
     Envelope,
@@ -79,7 +79,7 @@ def start(*prompt: Envelope) -> TurnInput:
 
 
 def resume(
-    paused: Outcome, answers: Mapping[str, Answer], *beside: Envelope, earlier: bytes = b"[]"
+    paused: Outcome, answers: Mapping[str, AnyAnswer], *beside: Envelope, earlier: bytes = b"[]"
 ) -> TurnInput:
     """A turn that resumes a paused run with answers, and these messages beside them."""
     assert isinstance(paused, Paused)
@@ -145,7 +145,7 @@ async def test_ask_form_is_a_form(model_of: Replies, requests: Requests, how: st
 async def test_answers_become_results_of_exactly_the_open_calls(
     model_of: Replies,
     requests: Requests,
-    answers: dict[str, Answer],
+    answers: dict[str, AnyAnswer],
     expected: dict[str, object],
     ran: list[str],
 ) -> None:
@@ -264,7 +264,7 @@ async def test_a_resumption_that_fails_first_closes_the_calls(model_of: Replies,
         raise CallDeferred(metadata={"about": about})
 
     paused = await carry_out(agent, start(posted(1, "hello")))
-    answers: dict[str, Answer] = {"p": Approve(), "q": Reply("blue")}
+    answers: dict[str, AnyAnswer] = {"p": Approve(), "q": Reply("blue")}
     failed = await carry_out(agent, resume(paused, answers, posted(3, "be quick")))
     assert isinstance(failed, Failed)
     assert paused.history is not None

@@ -15,7 +15,7 @@ from threadclaim.errors import (
     UsedMessageId,
     WrongAnswer,
 )
-from threadclaim.events import Answer, Approve, Deny, FormValues, PersonActor, Reply, Request
+from threadclaim.events import AnyAnswer, Approve, Deny, FormValues, PersonActor, Reply, Request
 from threadclaim.limits import MAX_ID_LENGTH, MAX_TEXT_BYTES
 from threadclaim.runner import Runner
 from threadclaim.workspace import Workspaces
@@ -132,7 +132,7 @@ async def test_a_retry_at_once_is_refused_and_the_first_carried_out(world: World
     ],
 )
 async def test_an_answer_that_does_not_fit_is_refused(
-    world: World, answers: dict[str, Answer], error: type[Exception]
+    world: World, answers: dict[str, AnyAnswer], error: type[Exception]
 ) -> None:
     """Nothing of it is committed, and the run stays paused; the right answers then resume it."""
     runner = world.runner()
@@ -143,7 +143,7 @@ async def test_an_answer_that_does_not_fit_is_refused(
     await world.settle()
     assert await world.ann.head() == head
     assert len(world.agent.runs) == 1
-    right: dict[str, Answer] = {"q": Reply("yes"), "a": Approve(), "f": FormValues({"name": "x"})}
+    right: dict[str, AnyAnswer] = {"q": Reply("yes"), "a": Approve(), "f": FormValues({"name": "x"})}
     assert (await runner.answer(world.ann, "t", right)).run is not None
 
 
@@ -154,7 +154,7 @@ async def test_an_answer_to_a_settled_request_is_refused(world: World) -> None:
     await runner.answer(world.ann, "t", {"q": Reply("yes")})
     await world.settle()
     resumed = world.held()
-    late: list[dict[str, Answer]] = [{"q": Reply("no")}, {"q": Reply("no"), "a": Approve()}]
+    late: list[dict[str, AnyAnswer]] = [{"q": Reply("no")}, {"q": Reply("no"), "a": Approve()}]
     for answers in late:
         with pytest.raises(SettledRequest):
             await runner.answer(world.ann, "t", answers)
@@ -170,7 +170,7 @@ async def test_an_answer_to_a_settled_request_is_refused(world: World) -> None:
 
 
 @pytest.mark.parametrize("answers", [{}, {"q": Reply("yes")}])
-async def test_an_answer_with_no_run_is_refused(world: World, answers: dict[str, Answer]) -> None:
+async def test_an_answer_with_no_run_is_refused(world: World, answers: dict[str, AnyAnswer]) -> None:
     """There is nothing to answer."""
     with pytest.raises(RequestError):
         await world.runner().answer(world.ann, "t", answers)

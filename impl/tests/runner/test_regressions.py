@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from threadclaim.events import Envelope, PersonActor, Reply, Request
-from threadclaim.steps import Answer_, Claim, EndRun, LoadHistory, Release, StartRun
+from threadclaim.steps import Answer, Claim, EndRun, LoadHistory, Release, StartRun
 from threadclaim.steps import Reply as ReplyStep
 from threadclaim.testing import Complete, Fail, Pause, Take
 from threadclaim.thread import RunStatus
@@ -389,7 +389,7 @@ async def test_r17_a_resumed_run_acts_for_the_last_to_answer(world: World) -> No
     runner = world.runner()
     first = await world.paused(runner, Request("q1", "question", "ask"), Request("q2", "question", "ask"))
     bobs, anns = await world.bob.post_message("t", "b"), await world.ann.post_message("t", "a")
-    await world.do(Answer_("t", {"q1": Reply("ann's")}, world.ann.actor))
+    await world.do(Answer("t", {"q1": Reply("ann's")}, world.ann.actor))
     await runner.answer(world.bob, "t", {"q2": Reply("bob's")})
     await world.expect_once(first, bobs, anns)
     resumed, after = world.agent.runs[1:]

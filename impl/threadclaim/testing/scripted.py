@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from threadclaim.events import (
-    Answer,
+    AnyAnswer,
     Approve,
     Deny,
     Envelope,
@@ -95,7 +95,7 @@ class ScriptedRun:
 
     turn: TurnInput
     prompt: tuple[int, ...]
-    answers: Mapping[str, Answer]
+    answers: Mapping[str, AnyAnswer]
     taken: list[int] = field(default_factory=list)
     delivered: list[int] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
@@ -151,7 +151,7 @@ def _begin(turn: TurnInput) -> ScriptedRun:
     return ScriptedRun(turn, tuple(message.seq for message in turn.prompt), answers, texts=texts)
 
 
-def _told(answer: Answer) -> str:
+def _told(answer: AnyAnswer) -> str:
     """An answer as a text."""
     match answer:
         case Reply(value=value):
