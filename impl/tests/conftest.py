@@ -1,7 +1,5 @@
-"""What the tests share: the storages that suites run over, and a loop whose time is not the world's."""
+"""What the tests share: the storages that suites run over, and a loop whose time is virtual."""
 
-import asyncio
-import selectors
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -12,6 +10,7 @@ import pytest
 
 from threadclaim.events import PersonActor
 from threadclaim.storage import InMemoryStorage, Scope, Storage
+from threadclaim.testing import VirtualTimeLoop
 from threadclaim.workspace import Workspace, Workspaces
 
 Lapse = Callable[[Scope, str], Awaitable[None]]
@@ -79,38 +78,7 @@ def ann(storage: Storage, scope: Scope) -> Workspace:
     return Workspaces(storage).workspace(scope.tenant, scope.workspace, PersonActor("ann"))
 
 
-class _Hurried(selectors.DefaultSelector):
-    """A selector that never waits: the loop asks for a wait when nothing is ready, and its time moves on."""
-
-    def __init__(self) -> None:
-        """Begin at time 0."""
-        super().__init__()
-        self.now = 0.0
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """Look for what is ready; with nothing ready, let `timeout` pass at once."""
-        if timeout is None:
-            raise RuntimeError("Nothing is ready and no timer is set: the test waits for what cannot come.")
-        ready = super().select(0)
-        if not ready:
-            self.now += max(timeout, 0)
-        return ready
-
-
-class VirtualLoop(asyncio.SelectorEventLoop):
-    """A loop whose timers come once nothing else is ready, in order. No other thread is served."""
-
-    def __init__(self) -> None:
-        """Begin at time 0."""
-        self._hurried = _Hurried()
-        super().__init__(self._hurried)
-
-    def time(self) -> float:
-        """The virtual time, in seconds."""
-        return self._hurried.now
-
-
 @pytest.fixture
 def virtual_time() -> tuple[str, dict[str, Any]]:
     """A backend on which time passes at once: return it from a module's own `anyio_backend`."""
-    return "asyncio", {"loop_factory": VirtualLoop}
+    return "asyncio", {"loop_factory": VirtualTimeLoop}

@@ -5,7 +5,18 @@ import math
 import pytest
 
 from threadclaim.errors import LimitError, RequestError
-from threadclaim.events import RUNNER, AgentActor, Custom, Event, MessagePosted, PersonActor, RunPaused
+from threadclaim.events import (
+    RUNNER,
+    AgentActor,
+    Custom,
+    Event,
+    FormValues,
+    MessagePosted,
+    PersonActor,
+    Reply,
+    RequestAnswered,
+    RunPaused,
+)
 from threadclaim.limits import (
     LIMITS,
     MAX_SEQ,
@@ -87,17 +98,18 @@ def test_empty_id_and_title() -> None:
     check_actor(RUNNER)
 
 
-@pytest.mark.parametrize("ttl", [0.05, 1, 30.0, 86_400, 1e300])
+@pytest.mark.parametrize("ttl", [0.05, 1, 30.0, 86_400])
 def test_claim_ttl_that_is_accepted(ttl: float) -> None:
-    """A finite number of at least 50 ms, an integer or not."""
+    """A number of seconds from 50 ms to a day, an integer or not."""
     check_claim_ttl(ttl)
 
 
 @pytest.mark.parametrize(
-    "ttl", [0, 0.0, -1, -0.05, 0.0499, math.nan, math.inf, -math.inf, True, "30", None, 10**400, 1 + 0j]
+    "ttl",
+    [0, 0.0, -1, -0.05, 0.0499, 86_401, 1e300, math.nan, math.inf, -math.inf, True, "30", None, 10**400, 1j],
 )
 def test_claim_ttl_that_is_refused(ttl: float) -> None:
-    """0, below 0, under 50 ms, NaN, infinite, more than a clock can count, or no number."""
+    """0, below 0, under 50 ms, more than a day, NaN, infinite, or no number."""
     with pytest.raises(LimitError, match="time to live") as refused:
         check_claim_ttl(ttl)
     assert refused.value.limit == "claim_ttl"
@@ -152,9 +164,30 @@ def test_event_that_is_refused(event: Event) -> None:
     assert refused.value.limit == "event"
 
 
-def test_number_that_json_has_not() -> None:
-    """A float that is no finite number becomes null, in whatever storage."""
-    assert event_of(event_json(Custom("x", [math.nan, math.inf, 1.5]))) == Custom("x", [None, None, 1.5])
+def circular() -> list[object]:
+    """A list that is in itself."""
+    found: list[object] = []
+    found.append(found)
+    return found
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, {1: 2}, {"a": [-math.inf]}, (1,), {1}, circular()])
+def test_value_that_json_has_not(value: object) -> None:
+    """It is refused wherever a caller can say it: it would be read back as something else."""
+    said: list[Event] = [
+        Custom("x", value),
+        RequestAnswered("r", "q", Reply(value)),
+        RequestAnswered("r", "q", FormValues({"field": value})),
+    ]
+    for event in said:
+        with pytest.raises(LimitError, match=r"JSON|nested"):
+            event_json(event)
+
+
+def test_value_that_json_has() -> None:
+    """It is read back as it was."""
+    value = {"a": [None, True, 1, 1.5, "text", {"b": []}]}
+    assert event_of(event_json(Custom("x", value))) == Custom("x", value)
 
 
 def test_text_that_is_no_event() -> None:
@@ -179,4 +212,4 @@ def test_table_has_every_limit() -> None:
         assert limit.why.endswith(".")
     assert f"{MAX_TEXT_BYTES:,} bytes" in table()
     assert "1,000 characters" in table()
-    assert "0.05 s" in table()
+    assert "0.05 to 86,400" in table()

@@ -1,29 +1,36 @@
 """The holder's decision, sentence by sentence of ADR-0055 and its amendments; then round after round."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.decisions import (
+    AT,
+    ELSEWHERE,
+    FORMS,
+    HERE,
+    REQUESTS,
+    carried_out,
+    folded,
+    here,
+    own_answer,
+    reaches,
+)
 from threadclaim.events import (
     RUNNER,
     Actor,
     AgentActor,
-    AnyAnswer,
     Approve,
     Deny,
     Envelope,
     Event,
     ExternalAgentActor,
-    FormValues,
     MessagePosted,
     PersonActor,
     Reply,
-    Request,
     RequestAnswered,
     RunEnded,
     RunPaused,
@@ -31,7 +38,6 @@ from threadclaim.events import (
     ThreadCreated,
 )
 from threadclaim.plan import (
-    FORM_TOOL,
     AbandonPlan,
     CountPlan,
     LeavePlan,
@@ -44,8 +50,6 @@ from threadclaim.plan import (
 )
 from threadclaim.thread import Thread
 
-AT = datetime(2026, 10, 17, tzinfo=UTC)
-HERE, ELSEWHERE = "t", "another thread"
 ADA, BEN = PersonActor("ada"), PersonActor("ben")
 ACTORS: dict[str, Actor] = {
     "ada": ADA,
@@ -55,24 +59,6 @@ ACTORS: dict[str, Actor] = {
     "runner": RUNNER,
 }
 NAMES = {actor: name for name, actor in ACTORS.items()}
-REQUESTS = {
-    "q": Request("q", "question", "ask"),
-    "a": Request("a", "approval", "delete"),
-    "f": Request("f", "form", FORM_TOOL),
-    "g": Request("g", "form", "a form of another tool"),
-    "h": Request("h", "question", FORM_TOOL),
-}
-FORMS = {"f", "g", "h"}
-
-
-def own_answer(request: Request) -> AnyAnswer:
-    """An answer that is given without a message."""
-    answers: dict[str, AnyAnswer] = {
-        "question": Reply("so"),
-        "approval": Approve(),
-        "form": FormValues({"n": 1}),
-    }
-    return answers[request.kind]
 
 
 @dataclass
@@ -119,15 +105,12 @@ class Story:
     @property
     def thread(self) -> Thread:
         """The thread, folded."""
-        thread = Thread(HERE, 0)
-        for entry in self.entries:
-            thread = thread.after(entry) if entry.thread_id == HERE else thread
-        return thread
+        return folded(self.entries)
 
     @property
     def view(self) -> View:
         """What a claimant reads."""
-        past = [entry for entry in self.entries if entry.thread_id == HERE and entry.seq > self.taken]
+        past = [entry for entry in here(self.entries) if entry.seq > self.taken]
         return View(self.thread, self.asked, self.taken, len(self.entries), past)
 
 
@@ -302,28 +285,6 @@ def test_a_resume_has_every_answer() -> None:
 
 
 # ---- Round after round: a plan carried out, and the next one made.
-
-
-def carried_out(decided: Plan) -> Sequence[Envelope]:
-    """The messages that a plan consumes."""
-    match decided:
-        case StartPlan(prompt=message) | ReplyPlan(message=message):
-            return (message,)
-        case ResumePlan(messages=messages):
-            return messages
-        case AbandonPlan() | CountPlan() | LeavePlan():
-            return ()
-
-
-def reaches(decided: Plan, view: View) -> int:
-    """The position that a plan takes; where it takes none, the one that is taken."""
-    match decided:
-        case StartPlan(prompt=message) | ReplyPlan(message=message):
-            return message.seq
-        case ResumePlan(through=through) | CountPlan(through=through):
-            return through
-        case AbandonPlan() | LeavePlan():
-            return view.taken
 
 
 def carry_out(story: Story, decided: Plan) -> None:

@@ -3,42 +3,44 @@
 `test_plan` has what it does.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.decisions import (
+    AT,
+    ELSEWHERE,
+    FORMS,
+    HERE,
+    REQUESTS,
+    carried_out,
+    folded,
+    here,
+    own_answer,
+    reaches,
+)
 from threadclaim.events import (
     ANSWERS,
     RUNNER,
     Actor,
-    AnyAnswer,
-    Approve,
     Custom,
     Envelope,
     Event,
-    FormValues,
     MessagePosted,
     PersonActor,
-    Reply,
-    Request,
     RequestAnswered,
     RunEnded,
     RunPaused,
     RunStarted,
 )
 from threadclaim.plan import (
-    FORM_TOOL,
     AbandonPlan,
     CountPlan,
     LeavePlan,
-    Plan,
     ReplyPlan,
     ResumePlan,
-    StartPlan,
     View,
     effective_taken,
     plan,
@@ -46,19 +48,9 @@ from threadclaim.plan import (
 )
 from threadclaim.thread import Run, RunStatus, Thread
 
-AT = datetime(2026, 10, 17, tzinfo=UTC)
-HERE, ELSEWHERE = "t", "another thread"
 AUTHORS: st.SearchStrategy[Actor] = st.sampled_from([PersonActor("ada"), PersonActor("ben"), RUNNER])
-REQUESTS = [
-    Request("q", "question", "ask"),
-    Request("a", "approval", "delete"),
-    Request("f", "form", FORM_TOOL),
-    Request("g", "form", "a form of another tool"),
-    Request("h", "question", FORM_TOOL),
-]
-FORMS = {"f", "g", "h"}
-OWN_ANSWERS: dict[str, AnyAnswer] = {"question": Reply("so"), "approval": Approve(), "form": FormValues({})}
-SOME_REQUESTS = st.lists(st.sampled_from(REQUESTS), unique_by=lambda request: request.id).map(tuple)
+ANY_REQUEST = st.sampled_from(list(REQUESTS.values()))
+SOME_REQUESTS = st.lists(ANY_REQUEST, unique_by=lambda request: request.id).map(tuple)
 RUN_IDS = st.sampled_from(["r", "r", "s"])
 EVENTS: st.SearchStrategy[Event] = st.one_of(
     st.builds(
@@ -67,7 +59,7 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
     st.builds(RunStarted, RUN_IDS, st.just("h")),
     st.builds(RunPaused, RUN_IDS, SOME_REQUESTS),
     st.builds(RunEnded, RUN_IDS, st.just("completed")),
-    st.sampled_from(REQUESTS).map(lambda each: RequestAnswered("r", each.id, OWN_ANSWERS[each.kind])),
+    ANY_REQUEST.map(lambda each: RequestAnswered("r", each.id, own_answer(each))),
     st.just(Custom("note")),
 )
 PAUSED: st.SearchStrategy[list[Event]] = SOME_REQUESTS.map(
@@ -77,7 +69,7 @@ ANSWERED: st.SearchStrategy[list[Event]] = SOME_REQUESTS.map(
     lambda requests: [
         RunStarted("r", "h"),
         RunPaused("r", requests),
-        *[RequestAnswered("r", each.id, OWN_ANSWERS[each.kind]) for each in requests],
+        *[RequestAnswered("r", each.id, own_answer(each)) for each in requests],
     ]
 )
 ENTRIES = st.lists(st.tuples(EVENTS, AUTHORS, st.sampled_from([HERE, HERE, ELSEWHERE])), max_size=8)
@@ -92,34 +84,8 @@ def views(draw: st.DrawFn) -> View:
         Envelope(seq, f"e{seq}", AT, actor, event, thread_id)
         for seq, (event, actor, thread_id) in enumerate(before + draw(ENTRIES), 1)
     ]
-    mine = [entry for entry in log if entry.thread_id == HERE]
-    thread = Thread(HERE, 0)
-    for entry in mine:
-        thread = thread.after(entry)
     asked, taken = draw(st.integers(0, len(log))), draw(st.integers(0, len(log)))
-    return View(thread, asked, taken, len(log), [entry for entry in mine if entry.seq > taken])
-
-
-def carried_out(decided: Plan) -> Sequence[Envelope]:
-    """The messages that a plan consumes."""
-    match decided:
-        case StartPlan(prompt=message) | ReplyPlan(message=message):
-            return (message,)
-        case ResumePlan(messages=messages):
-            return messages
-        case AbandonPlan() | CountPlan() | LeavePlan():
-            return ()
-
-
-def reaches(decided: Plan, view: View) -> int:
-    """The position that a plan takes; where it takes none, the one that is taken."""
-    match decided:
-        case StartPlan(prompt=message) | ReplyPlan(message=message):
-            return message.seq
-        case ResumePlan(through=through) | CountPlan(through=through):
-            return through
-        case AbandonPlan() | LeavePlan():
-            return view.taken
+    return View(folded(log), asked, taken, len(log), [entry for entry in here(log) if entry.seq > taken])
 
 
 @given(views())
@@ -206,7 +172,7 @@ def test_the_decision_is_made_of_what_was_read_alone(view: View, more: int) -> N
 
 def test_a_fold_that_is_wrong_is_not_hidden() -> None:
     """A run that is answered without an answer is our own mistake, and says so."""
-    wrong = Run("r", RunStatus.ANSWERED, "h", (REQUESTS[0],))
+    wrong = Run("r", RunStatus.ANSWERED, "h", (REQUESTS["q"],))
     with pytest.raises(AssertionError, match="Run r is answered without an answer"):
         plan(View(Thread(HERE, 0, wrong), asked=2, taken=1, head=2))
 

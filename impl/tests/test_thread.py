@@ -69,7 +69,7 @@ def test_a_new_thread_has_no_run() -> None:
 def test_a_run_starts() -> None:
     """It is active, and its segment is its holder's."""
     thread = folded(RunStarted("r", "h1"))
-    assert thread.run == thread.active_run == Run("r", RunStatus.ACTIVE, "h1")
+    assert thread.run == thread.active_run == Run("r", RunStatus.ACTIVE, "h1", started=2)
 
 
 def test_a_run_pauses() -> None:
@@ -90,7 +90,7 @@ def test_a_run_ends(outcome: str) -> None:
         "failed": RunEnded("r", "failed", error="It broke."),
     }
     thread = folded(RunStarted("r", "h1"), ended[outcome])
-    assert thread.run == Run("r", RunStatus.ENDED, "h1")
+    assert thread.run == Run("r", RunStatus.ENDED, "h1", started=2)
     assert thread.active_run is None
 
 
@@ -233,7 +233,7 @@ def test_an_ended_run_knows_what_it_asked() -> None:
 def test_a_second_pause_waits_anew() -> None:
     """Even for a request of the same id: no answer of the first pause counts."""
     run = run_of(*RESUMED, RunPaused("r", (QUESTION,)))
-    assert run == Run("r", RunStatus.PAUSED, "h2", (QUESTION,))
+    assert run == Run("r", RunStatus.PAUSED, "h2", (QUESTION,), started=6)
     again = run_of(*RESUMED, RunPaused("r", (QUESTION,)), (answered("q", Reply("again")), BEN))
     assert again.status is RunStatus.ANSWERED
     assert again.last_answer == Answered(Reply("again"), BEN, 8)
@@ -242,7 +242,7 @@ def test_a_second_pause_waits_anew() -> None:
 @pytest.mark.parametrize("before", [PAUSE, [*PAUSE, RunEnded("r", "stopped")], [RunStarted("r", "h1")]])
 def test_a_second_run_starts_with_nothing(before: list[Event]) -> None:
     """Whatever the one before waited for."""
-    assert run_of(*before, RunStarted("s", "h2")) == Run("s", RunStatus.ACTIVE, "h2")
+    assert run_of(*before, RunStarted("s", "h2")) == Run("s", RunStatus.ACTIVE, "h2", started=len(before) + 2)
 
 
 def test_the_first_runs_answers_are_not_the_seconds() -> None:

@@ -4,15 +4,16 @@ It is lost once no renewal has succeeded for all of that time.
 """
 
 import asyncio
-import logging
+import contextvars
 from collections.abc import Callable
 
 from threadclaim.steps import Renew
 from threadclaim.storage.protocol import Scope, Storage
-
-_log = logging.getLogger(__name__)
+from threadclaim.telemetry import log_for
 
 RENEWALS_IN_A_TTL = 3
+RETRIES_IN_A_TTL = 12
+"""How often a renewal that failed would be tried again in a time to live."""
 
 
 class HeldClaim:
@@ -41,8 +42,11 @@ class HeldClaim:
     def keep(self, asked_at: float) -> None:
         """Begin to renew a claim that was granted to a call made at `asked_at`, the loop's time."""
         self._expect(asked_at)
-        name = f"renewals of {self.thread_id}"
-        self._renewals = asyncio.get_running_loop().create_task(self._renew(), name=name)
+        self._renewals = asyncio.get_running_loop().create_task(
+            self._renew(),
+            name=f"renewals of {self.thread_id}",
+            context=contextvars.Context(),  # the runner's own work, in no trace of a command's
+        )
 
     def let_go(self) -> None:
         """Renew no more. A renewal under way goes on to its end, which takes nothing back."""
@@ -58,38 +62,36 @@ class HeldClaim:
         self._deadline = asyncio.get_running_loop().call_at(asked_at + self.ttl, self._lose)
 
     def _lose(self) -> None:
-        """The claim is gone."""
+        """The claim is gone. ThreadClaim!LoseClaim; by this process's own clock, ThreadClaim!LetGo."""
         if not self.lost:
             self.lost = True
             self.let_go()
             self._on_lost()
 
     async def _renew(self) -> None:
-        """Renew, again and again. ThreadClaim!Renew, ThreadClaim!LoseClaim."""
-        loop = asyncio.get_running_loop()
+        """Renew, again and again; one that failed is tried again sooner. ThreadClaim!Renew."""
+        pause = self.ttl / RENEWALS_IN_A_TTL
         while not self.lost:
-            await asyncio.sleep(self.ttl / RENEWALS_IN_A_TTL)
-            asked_at = loop.time()
-            try:
-                renewed = await self._storage.transact(
-                    self._scope, Renew(self.thread_id, self.holder, self.ttl)
-                )
-            except (Exception, asyncio.CancelledError):  # the claim may yet stand: until its deadline
-                if is_cancelled():
-                    raise
-                _log.warning(
-                    "Renewing the claim failed; it is tried again.", exc_info=True, extra=self._extra
-                )
-                continue
+            await asyncio.sleep(pause)
+            asked_at = asyncio.get_running_loop().time()
+            renewed = await self._renewed()
+            pause = self.ttl / (RENEWALS_IN_A_TTL if renewed else RETRIES_IN_A_TTL)
             if renewed:
                 self._expect(asked_at)
-            else:
+            elif renewed is False:
                 self._lose()
 
-    @property
-    def _extra(self) -> dict[str, str]:
-        """What a log record says of the claim."""
-        return {"thread_id": self.thread_id, "holder": self.holder}
+    async def _renewed(self) -> bool | None:
+        """Whether the claim stands, or None if storage did not say: it may yet stand, until its deadline."""
+        try:
+            return await self._storage.transact(self._scope, Renew(self.thread_id, self.holder, self.ttl))
+        except (Exception, asyncio.CancelledError):
+            if is_cancelled():
+                raise
+            log_for(self.thread_id, holder=self.holder).warning(
+                "Renewing the claim failed; it is tried again.", exc_info=True
+            )
+            return None
 
 
 def is_cancelled() -> bool:

@@ -9,15 +9,13 @@ held by a task from before anything can cancel it, and is released by that task 
 
 import asyncio
 import logging
-import uuid
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from threadclaim.claim import HeldClaim
-from threadclaim.errors import ClaimLost
-from threadclaim.events import RUNNER, Actor, Envelope, Event, RunEnded, RunPaused
+from threadclaim.claim import HeldClaim, is_cancelled
+from threadclaim.errors import ClaimLost, RunnerClosed
+from threadclaim.events import RUNNER, Actor, Envelope, Event
 from threadclaim.handover import ALL, Leaving, Left
 from threadclaim.plan import (
     AbandonPlan,
@@ -29,6 +27,7 @@ from threadclaim.plan import (
     View,
     plan,
 )
+from threadclaim.run import Means, RunHandle, RunInput, end_event, failed_after, outcome_of
 from threadclaim.steering import Watcher
 from threadclaim.steps import (
     Abandon,
@@ -44,18 +43,15 @@ from threadclaim.steps import (
     Reply,
     StartRun,
 )
-from threadclaim.storage.protocol import Scope, Step, Storage
+from threadclaim.storage.protocol import Scope, Step
 from threadclaim.telemetry import came_from, log_for, turn_span
 from threadclaim.thread import Run, RunStatus
-from threadclaim.turn import Completed, Failed, Outcome, Paused, Stopped, Turn, TurnInput
+from threadclaim.turn import Outcome, Stopped, TurnInput
 
 T = TypeVar("T")
 
 TRIES_IN_A_TTL = 10
-"""How often recording a run's end is tried again in a claim_ttl; then the claim is given up (repair m)."""
-
-TurnContext = Callable[[TurnInput], AbstractAsyncContextManager[Any]]
-"""The application's: what it sets up around a turn, under the claim; its value is the turn's `context`."""
+"""How often what failed is tried again in a claim_ttl: recording a run's end, and following the log."""
 
 
 class HaltedError(Exception):
@@ -63,40 +59,11 @@ class HaltedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
-    """What claimants of a runner share: the storage, the agent, the claims' time to live, in seconds."""
+class _Go:
+    """What a turn is told as its start is recorded: its watcher, and the notices since the last."""
 
-    storage: Storage
-    agent: Turn
-    ttl: float
-    turn_context: TurnContext | None = None
-
-
-class RunHandle:
-    """A run of this process: `wait` for its result."""
-
-    def __init__(self, thread_id: str, run_id: str) -> None:
-        """A run that has started."""
-        self.thread_id, self.run_id = thread_id, run_id
-        self.ended: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-
-    async def wait(self) -> Outcome:
-        """Wait until the run's end is recorded, and return the run's result. It waits for no hand-over."""
-        return await asyncio.shield(self.ended)
-
-
-@dataclass(frozen=True, slots=True)
-class _Input:
-    """What a run is to start with: its input, and the position and the messages that its start consumes.
-
-    `linked` is the traceparent that its span links to.
-    """
-
-    turn: TurnInput
-    position: int
-    consumes: tuple[int, ...]
-    resumed: bool
-    linked: str | None
+    watcher: Watcher
+    notices: tuple[Envelope, ...]
 
 
 class Claimant:
@@ -125,7 +92,7 @@ class Claimant:
         """
         loop = asyncio.get_running_loop()
         self.scope, self.thread_id, self.seen = scope, thread_id, seen
-        self.holder = uuid.uuid4().hex
+        self.holder = means.new_id()
         self.started: asyncio.Future[RunHandle | None] = loop.create_future()
         self.looks: Leaving | None = None
         self.run: RunHandle | None = None
@@ -134,7 +101,7 @@ class Claimant:
         self._means = means
         self._broken_off, self._command, self._input_seq = broken_off, command, 0
         self._turn: asyncio.Task[Outcome] | None = None
-        self._claim = HeldClaim(means.storage, scope, thread_id, self.holder, means.ttl, self._lose)
+        self._claim = HeldClaim(means.storage, scope, thread_id, self.holder, means.ttl, self._stop_turn)
 
     @property
     def is_running(self) -> bool:
@@ -146,26 +113,27 @@ class Claimant:
     def halt(self) -> None:
         """End before the turn starts, or stop the run, and hand over what is left (I4)."""
         self.halted = True
-        self._cancel_turn()
+        self._stop_turn()
 
     def abandon_caller(self) -> None:
-        """Its caller was cancelled: as `halt`, but a run that has started, or is being started, goes on.
-
-        What such a start's write consumes is given to the agent (I1_ConsumedIsGiven); one that fails hands
-        over as cancelled.
-        """
+        """Its caller was cancelled: as `halt`, but a run that has started, or is being started, goes on."""
         if self.run is None:
             self._abandoned = True
-            if not self._is_starting:
-                self._cancel_turn()
+            self._stop_turn()
 
-    def _lose(self) -> None:
-        """Its claim is lost: its run is stopped."""
-        self._cancel_turn()
+    def give_up(self) -> None:
+        """Tell whoever waits that the runner is closed: storage is waited for no more."""
+        for future in (self.started, None if self.run is None else self.run.ended):
+            if future is not None and not future.done():
+                future.set_exception(RunnerClosed())
+                future.exception()  # whether anybody waits for it or not
 
-    def _cancel_turn(self) -> None:
-        """Cancel the turn, if there is one."""
-        if self._turn is not None:
+    def _stop_turn(self) -> None:
+        """Cancel the turn, if there is one; as its start is being recorded, once it has its input.
+
+        What that write consumes is given to the agent (I1_ConsumedIsGiven).
+        """
+        if self._turn is not None and not self._is_starting:
             self._turn.cancel()
 
     # ---- What it does.
@@ -258,21 +226,21 @@ class Claimant:
             return ALL
         self._check()
         turn = await self._turn_input(run.run_id, reply.message.actor, (), run)
-        return await self._start(_Input(turn, reply.message.seq, (), True, linked))
+        return await self._start(RunInput(turn, reply.message.seq, (), True, linked))
 
     # ---- A run.
 
-    async def _input_of(self, start: StartPlan, linked: str | None) -> _Input:
+    async def _input_of(self, start: StartPlan, linked: str | None) -> RunInput:
         """What a run starts with that a message prompts."""
         message = start.prompt
-        turn = await self._turn_input(uuid.uuid4().hex, message.actor, (message,), None)
-        return _Input(turn, message.seq, (message.seq,), False, linked)
+        turn = await self._turn_input(self._means.new_id(), message.actor, (message,), None)
+        return RunInput(turn, message.seq, (message.seq,), False, linked)
 
-    async def _input_of_resume(self, resume: ResumePlan, linked: str | None) -> _Input:
+    async def _input_of_resume(self, resume: ResumePlan, linked: str | None) -> RunInput:
         """What a run resumes with."""
         turn = await self._turn_input(resume.run.run_id, resume.actor, resume.messages, resume.run)
         consumes = tuple(message.seq for message in resume.messages)
-        return _Input(turn, resume.through, consumes, True, linked)
+        return RunInput(turn, resume.through, consumes, True, linked)
 
     async def _turn_input(
         self, run_id: str, actor: Actor, prompt: tuple[Envelope, ...], run: Run | None
@@ -282,70 +250,90 @@ class Claimant:
         requests, answers = (run.requests, run.answers) if run is not None else ((), {})
         return TurnInput(self.thread_id, run_id, actor, prompt, requests, answers, history)
 
-    async def _start(self, given: _Input) -> Leaving:
-        """Set up the turn under the claim, record its start, let it go on, and record its end."""
+    async def _start(self, given: RunInput) -> Leaving:
+        """Carry out a turn, all of it in the turn's trace."""
         self._check()
-        ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        go: asyncio.Future[Watcher] = asyncio.get_running_loop().create_future()
-        self._turn = asyncio.get_running_loop().create_task(
-            self._agent_turn(given, ready, go), name=f"turn of {self.thread_id}"
+        run_id = given.turn.run_id
+        with turn_span(
+            thread_id=self.thread_id, run_id=run_id, holder=self.holder, linked=given.linked
+        ) as span:
+            try:
+                outcome = await self._run(given)
+            except (HaltedError, ClaimLost):
+                span.over(Stopped())
+                raise
+            span.over(outcome)
+            await self._record_end(given, outcome)
+        return ALL
+
+    async def _run(self, given: RunInput) -> Outcome:
+        """Set up the turn under the claim, record its start, and let it go on to its end."""
+        loop = asyncio.get_running_loop()
+        ready: asyncio.Future[None] = loop.create_future()
+        go: asyncio.Future[_Go] = loop.create_future()
+        self._turn = loop.create_task(
+            self._agent_turn(given.turn, ready, go), name=f"turn of {self.thread_id}"
         )
         until: list[asyncio.Future[Any]] = [self._turn, ready]
         await asyncio.wait(until, return_when=asyncio.FIRST_COMPLETED)
         try:
-            watcher = await self._record_start(given, ready)
+            started = await self._record_start(given, ready)
         except BaseException:
             await self._end_turn()
             raise
-        go.set_result(watcher)
+        go.set_result(started)
         await asyncio.wait([self._turn])
-        await watcher.stop()
-        outcome = self._outcome(self._turn)
-        await self._record_end(given.turn, given.position, outcome)
-        return ALL
+        await started.watcher.stop()
+        return outcome_of(self._turn, stopped=self.halted or self._claim.lost)
 
-    async def _record_start(self, given: _Input, ready: asyncio.Future[None]) -> Watcher:
+    async def _record_start(self, given: RunInput, ready: asyncio.Future[None]) -> "_Go":
         """ThreadClaim!StartRun, once the turn is set up; raises what setting it up failed of."""
         self._check()
         if not ready.done():
-            assert self._turn is not None  # noqa: S101  # for the types: `_start` made it
+            assert self._turn is not None  # noqa: S101  # for the types: `_run` made it
             self._turn.result()  # raises: setting up failed
             raise RuntimeError("The turn ended before it was set up, and said nothing of why.")
-        turn = given.turn
+        turn, seq = given.turn, given.position
         step = StartRun(
-            self.thread_id,
-            self.holder,
-            turn.run_id,
-            turn.actor,
-            given.position,
-            given.consumes,
-            given.resumed,
+            self.thread_id, self.holder, turn.run_id, turn.actor, seq, given.consumes, given.resumed
         )
-        self._input_seq, self._is_starting = given.position, True
-        await self._do(step)
-        watcher = Watcher(self._means.storage, self.scope, self.thread_id, turn.actor, given.position)
+        self._input_seq, self._is_starting = seq, True
+        notices = await self._do(step)
+        retry = self._means.ttl / TRIES_IN_A_TTL
+        watcher = Watcher(self._means.storage, self.scope, self.thread_id, turn.actor, seq, retry)
         self.run = RunHandle(self.thread_id, turn.run_id)
         self.started.set_result(self.run)
         watcher.start()
-        return watcher
+        return _Go(watcher, notices)
 
     async def _agent_turn(
-        self, given: _Input, ready: asyncio.Future[None], go: asyncio.Future[Watcher]
+        self, turn: TurnInput, ready: asyncio.Future[None], go: "asyncio.Future[_Go]"
     ) -> Outcome:
-        """The turn's own task: its span, and the application's context, around the agent's run."""
-        turn, agent = given.turn, self._means.agent
-        with turn_span(
-            thread_id=self.thread_id, run_id=turn.run_id, holder=self.holder, linked=given.linked
-        ) as span:
-            if self._means.turn_context is None:
+        """The turn's own task: the application's context around the agent's run."""
+        outcome: Outcome | None = None
+        try:
+            async with self._set_up(turn) as context:
                 ready.set_result(None)
-                outcome = await agent.run(turn, await go, self)
-            else:
-                async with self._means.turn_context(turn) as context:
-                    ready.set_result(None)
-                    outcome = await agent.run(replace(turn, context=context), await go, self)
-            span.over(outcome)
-            return outcome
+                started = await go
+                self._is_starting = False
+                if self.halted or self._claim.lost:  # asked for as the start was recorded
+                    asyncio.get_running_loop().call_soon(self._stop_turn)
+                told = replace(turn, context=context, notices=started.notices)
+                outcome = await self._means.agent.run(told, started.watcher, self)
+        except (Exception, asyncio.CancelledError) as error:
+            if outcome is None:
+                raise
+            return outcome if is_cancelled() else failed_after(outcome, error)
+        if outcome is None:
+            raise RuntimeError(
+                "The application's turn_context swallowed what the turn raised. Let it through."
+            )
+        return outcome
+
+    def _set_up(self, turn: TurnInput) -> AbstractAsyncContextManager[Any]:
+        """What the application sets up around a turn."""
+        make = self._means.turn_context
+        return nullcontext() if make is None else make(turn)
 
     async def _end_turn(self) -> None:
         """Cancel the turn before it started, and wait until nothing of it is alive."""
@@ -355,15 +343,6 @@ class Claimant:
         if not self._turn.cancelled():
             self._turn.exception()
 
-    def _outcome(self, turn: asyncio.Task[Outcome]) -> Outcome:
-        """What came of the turn: a cancellation that nobody asked for is a failure (ADR-0055 I4)."""
-        asked_for = self.halted or self._claim.lost
-        if turn.cancelled():
-            return Stopped() if asked_for else Failed("The turn was cancelled, and nobody asked for it.")
-        if (error := turn.exception()) is not None:
-            return Failed(str(error) or type(error).__name__, exception=error)
-        return turn.result()
-
     async def record(self, event: Event) -> None:
         """Commit what the run does, as the turn's `Facts`; of an abandoned run it is dropped, and logged."""
         assert self.run is not None  # noqa: S101  # for the types: only a started run has facts
@@ -371,25 +350,17 @@ class Claimant:
         if not await self._do(step):
             self._log.warning("A fact of a run that has ended is dropped.")
 
-    async def _record_end(self, turn: TurnInput, position: int, outcome: Outcome) -> None:
+    async def _record_end(self, given: RunInput, outcome: Outcome) -> None:
         """ThreadClaim!EndRun or ThreadClaim!Pause, tried again as long as the claim is held (repair m)."""
-        event = _end_event(turn.run_id, outcome)
-        step = EndRun(
-            self.thread_id,
-            self.holder,
-            event,
-            turn.actor,
-            max((position, *outcome.delivered)),
-            outcome.history,
-        )
-        assert self.run is not None  # noqa: S101  # for the types: only a started run ends
+        position, event = max((given.position, *outcome.delivered)), end_event(given.turn.run_id, outcome)
+        step = EndRun(self.thread_id, self.holder, event, given.turn.actor, position, outcome.history)
         loop = asyncio.get_running_loop()
         until = loop.time() + self._means.ttl
         # No event tells when storage is there again, so it is tried now and then.
-        try:
-            while not await self._recorded(step) and not self._claim.lost and loop.time() < until:  # noqa: ASYNC110
-                await asyncio.sleep(self._means.ttl / TRIES_IN_A_TTL)
-        finally:  # as a runner is closed that has waited long enough: whoever waits for the run is told
+        while not await self._recorded(step) and not self._claim.lost and loop.time() < until:  # noqa: ASYNC110
+            await asyncio.sleep(self._means.ttl / TRIES_IN_A_TTL)
+        assert self.run is not None  # noqa: S101  # for the types: only a started run ends
+        if not self.run.ended.done():
             self.run.ended.set_result(outcome)
 
     async def _recorded(self, step: EndRun) -> bool:
@@ -431,16 +402,3 @@ def as_failure(error: BaseException) -> BaseException:
         failure.__cause__ = error
         return failure
     return error
-
-
-def _end_event(run_id: str, outcome: Outcome) -> RunEnded | RunPaused:
-    """How the log tells an outcome."""
-    match outcome:
-        case Completed(output=output, delivered=delivered):
-            return RunEnded(run_id, "completed", output=output, delivered=delivered)
-        case Paused(requests=requests, delivered=delivered):
-            return RunPaused(run_id, requests, delivered)
-        case Failed(error=error, reason=reason, delivered=delivered):
-            return RunEnded(run_id, "failed", error=error, reason=reason, delivered=delivered)
-        case Stopped(delivered=delivered):
-            return RunEnded(run_id, "stopped", delivered=delivered)

@@ -238,6 +238,11 @@ class Envelope:
         """Whether it is a message to carry out: no notice."""
         return isinstance(self.event, MessagePosted) and self.event.kind == "message"
 
+    @property
+    def is_notice(self) -> bool:
+        """Whether it is a notice, which agents may be told of and which asks for nothing (ADR-0051)."""
+        return isinstance(self.event, MessagePosted) and self.event.kind == "notice"
+
 
 ENVELOPE: TypeAdapter[Envelope] = TypeAdapter(Envelope)
 """Writes envelopes as JSON, and reads and checks them."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import TypeAdapter
 
 from threadclaim.errors import LimitError
-from threadclaim.events import Actor, Event, PersonActor
+from threadclaim.events import Actor, Custom, Event, FormValues, PersonActor, Reply, RequestAnswered
 
 MAX_TEXT_BYTES = 1024 * 1024
 """How long a message's text may be: 1 MiB, in UTF-8."""
@@ -21,6 +21,9 @@ MAX_SEQ = 2**63 - 1
 
 MIN_CLAIM_TTL = 0.05
 """The shortest time to live of a claim, in seconds."""
+
+MAX_CLAIM_TTL = 24 * 60 * 60
+"""The longest time to live of a claim, in seconds: a day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +68,9 @@ LIMITS: Mapping[str, Limit] = {
     ),
     "claim_ttl": Limit(
         "a claim's time to live",
-        f"a finite number of at least {MIN_CLAIM_TTL} s",
-        "A claim is renewed every third of it: a shorter one lapses while its holder is well, and one "
-        "that never ends leaves a dead holder's thread to nobody.",
+        f"a number of seconds from {MIN_CLAIM_TTL} to {MAX_CLAIM_TTL:,} (a day)",
+        "A claim is renewed every third of it: a shorter one lapses while its holder is well, and a dead "
+        "holder's thread waits for as long.",
     ),
 }
 """Every limit, by a short name."""
@@ -114,7 +117,7 @@ def check_actor(actor: Actor) -> None:
 
 def check_claim_ttl(ttl: float) -> None:
     """Accept a claim's time to live, in seconds; else raise LimitError."""
-    if not _is_finite(ttl) or ttl < MIN_CLAIM_TTL:
+    if not _is_finite(ttl) or not MIN_CLAIM_TTL <= ttl <= MAX_CLAIM_TTL:
         raise _error("claim_ttl", f"The claim's time to live is {ttl!r}. Give seconds, 30.0 say.")
 
 
@@ -129,8 +132,13 @@ def check_position(what: str, seq: int) -> None:
 def event_json(event: Event) -> bytes:
     """The event as JSON, as storages keep it; raises LimitError for one that not every storage can hold.
 
-    A float that is no finite number becomes null, as JSON has none.
+    What an answer, or an event of the application's, says must be what JSON can say: else it would be read
+    back as something else.
     """
+    try:
+        _check_said(event)
+    except RecursionError as error:
+        raise _error("event", "The event is nested too deeply, or in itself.") from error
     try:
         text = _EVENT.dump_json(event, warnings="error")
     except ValueError as error:
@@ -148,6 +156,46 @@ def event_of(text: bytes) -> Event:
         return _EVENT.validate_json(text)
     except ValueError as error:
         raise _error("event", f"The event would not be read back: {error}.") from error
+
+
+def _check_said(event: Event) -> None:
+    """Accept what an answer, or an event of the application's, says; else raise LimitError."""
+    match event:
+        case Custom(data=data):
+            _check_json("The event's data", data)
+        case RequestAnswered(answer=Reply(value=value)):
+            _check_json("The answer's value", value)
+        case RequestAnswered(answer=FormValues(values=values)):
+            _check_json("The form's values", dict(values))
+        case _:
+            pass
+
+
+def _check_json(what: str, value: object) -> None:
+    """Accept what JSON can say; else raise LimitError."""
+    match value:
+        case None | bool() | int() | str():
+            return
+        case float() if math.isfinite(value):
+            return
+        case list():
+            for item in value:
+                _check_json(what, item)
+        case dict():
+            for key, item in value.items():
+                if not isinstance(key, str):
+                    raise _error("event", f"{what} has the key {key!r}. JSON's keys are strings.")
+                _check_json(what, item)
+        case _:
+            raise _error(
+                "event",
+                f"{what} has {value!r}. JSON has no such value; give text, a number, a list or a dict.",
+            )
+
+
+def escaped(text: str) -> str:
+    """A text that every storage can hold: with escapes in place of what they cannot."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\u0000")
 
 
 def _check_characters(what: str, text: object) -> bytes:

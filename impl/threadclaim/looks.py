@@ -2,15 +2,13 @@
 
 import asyncio
 import contextvars
-import logging
 from collections.abc import Callable
 
 from threadclaim.claim import is_cancelled
 from threadclaim.handover import ALL, Leaving
 from threadclaim.steps import LookAgain
 from threadclaim.storage.protocol import Scope, Storage
-
-_log = logging.getLogger(__name__)
+from threadclaim.telemetry import log_for
 
 Take = Callable[[Scope, str, int], None]
 """Claims a thread for a look, having read how far it is asked for."""
@@ -77,9 +75,8 @@ class Looks:
             if is_cancelled():
                 raise
             looked = None
-            _log.exception(
-                "A look failed; what was asked waits for the thread's next command, or for recover.",
-                extra={"thread_id": thread_id},
+            log_for(thread_id).exception(
+                "A look failed; what was asked waits for the thread's next command, or for recover."
             )
         self._timers.pop(key, None)
         why = self._why.pop(key, ALL)

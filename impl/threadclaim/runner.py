@@ -2,27 +2,25 @@
 
 import asyncio
 import contextvars
-import logging
-import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TypeVar
 
 from threadclaim.claim import is_cancelled
-from threadclaim.claimant import Claimant, Means, RunHandle, TurnContext, as_failure
+from threadclaim.claimant import Claimant, as_failure
 from threadclaim.errors import RequestError, RunnerClosed
 from threadclaim.events import AnyAnswer, Envelope, MessagePosted
 from threadclaim.handover import ALL, Leaving
 from threadclaim.limits import check_claim_ttl, check_id, check_text
 from threadclaim.looks import Looks
+from threadclaim.run import Means, RunHandle, TurnContext
 from threadclaim.steps import Answer, Ask, Send
 from threadclaim.storage.protocol import Scope, Step, Storage
-from threadclaim.telemetry import current_traceparent
+from threadclaim.telemetry import current_traceparent, log_for
 from threadclaim.turn import Turn
-from threadclaim.workspace import Workspace
+from threadclaim.workspace import Workspace, new_id
 
-_log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 NOTHING_READ = Leaving("newer")
@@ -57,7 +55,7 @@ class Runner:
     `async with`, or `aclose` it.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # each is an option of its own, by keyword
         self,
         agent: Turn,
         storage: Storage,
@@ -65,15 +63,24 @@ class Runner:
         claim_ttl: float = CLAIM_TTL,
         turn_context: TurnContext | None = None,
         close_within: float = 10.0,
+        new_id: Callable[[], str] = new_id,
     ) -> None:
         """A runner of `agent` over `storage`.
 
-        `claim_ttl` is the claims' time to live in seconds; `turn_context` what the application sets up around
-        each turn, under the claim; `close_within` how long `aclose` waits for storage, in seconds. Raises
-        LimitError for a `claim_ttl` that is no finite number of at least 0.05 s.
+        Args:
+            agent: What carries out a turn: `PydanticAITurn(agent)` for an agent of pydantic-ai's.
+            storage: Where the threads live; other runners may serve them from it too.
+            claim_ttl: The claims' time to live, in seconds: how long a dead process's thread waits.
+            turn_context: What the application sets up around each turn, under the claim. If it raises, the
+                turn consumes nothing (ADR-0055 I4).
+            close_within: How long `aclose` waits for storage, in seconds.
+            new_id: Gives the ids of messages, runs and holders, each of them new to the storage.
+
+        Raises:
+            LimitError: if `claim_ttl` is against the table of limits.
         """
         check_claim_ttl(claim_ttl)
-        self._means = Means(storage, agent, claim_ttl, turn_context)
+        self._means = Means(storage, agent, claim_ttl, turn_context, new_id)
         self._looks = Looks(storage, claim_ttl, self._take_for_a_look)
         self._claimants: dict[Claimant, asyncio.Task[None]] = {}
         self._close_within = close_within
@@ -96,7 +103,7 @@ class Runner:
         check_text(text)
         if message_id is not None:
             check_id("message", message_id)
-        message = MessagePosted(message_id or uuid.uuid4().hex, text)
+        message = MessagePosted(message_id or self._means.new_id(), text)
         posted, run = await self._command(workspace, thread_id, Send(thread_id, message, workspace.actor))
         return Sent((posted,), run)
 
@@ -164,9 +171,7 @@ class Runner:
             try:
                 run = await self._carry_out(workspace.scope, thread_id, context=contextvars.Context())
             except Exception:  # noqa: BLE001  # one thread's failure, logged, is no other's
-                _log.exception(
-                    "A thread's turn failed to start; the sweep goes on.", extra={"thread_id": thread_id}
-                )
+                log_for(thread_id).exception("A thread's turn failed to start; the sweep goes on.")
                 continue
             runs += [run] if run is not None else []
         return runs
@@ -191,7 +196,8 @@ class Runner:
             claimant.halt()
         if self._claimants:
             await asyncio.wait(self._claimants.values(), timeout=self._close_within)
-        for task in list(self._claimants.values()):
+        for claimant, task in list(self._claimants.items()):
+            claimant.give_up()
             task.cancel()
 
     async def __aenter__(self) -> Self:
@@ -222,14 +228,19 @@ class Runner:
             raise
         except asyncio.CancelledError as error:
             leaving = ALL if is_cancelled() else NOTHING_READ
-            self._begin(Claimant(self._means, scope, thread_id, broken_off=leaving))
+            self._break_off(scope, thread_id, leaving)
             if leaving is NOTHING_READ:
                 raise as_failure(error) from error
             raise
         except Exception:
-            self._begin(Claimant(self._means, scope, thread_id, broken_off=NOTHING_READ))
+            self._break_off(scope, thread_id, NOTHING_READ)
             raise
         return committed, await self._carry_out(scope, thread_id)
+
+    def _break_off(self, scope: Scope, thread_id: str, leaving: Leaving) -> None:
+        """Hand over what a command may have asked for whose write broke off; a closed runner leaves it."""
+        if not self._closed:
+            self._begin(Claimant(self._means, scope, thread_id, broken_off=leaving))
 
     async def _carry_out(
         self, scope: Scope, thread_id: str, context: contextvars.Context | None = None

@@ -1,25 +1,27 @@
 """The watcher of a run: it follows the log, and keeps the messages that the run has not been given yet."""
 
 import asyncio
-import logging
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 
+from threadclaim.claim import is_cancelled
 from threadclaim.events import Actor, Envelope
 from threadclaim.storage.protocol import Scope, Storage
-
-_log = logging.getLogger(__name__)
+from threadclaim.telemetry import log_for
 
 
 class Watcher:
     """Finds the messages that arrive for a run, up to the first from another author (ADR-0057).
 
-    It is the run's `Steering`. `position` is the position that the run's start took.
+    It is the run's `Steering`. `position` is the position that the run's start took. A read that fails is
+    tried again after `retry` seconds, from where it stood.
     """
 
-    def __init__(self, storage: Storage, scope: Scope, thread_id: str, actor: Actor, position: int) -> None:
+    def __init__(  # noqa: PLR0913, PLR0917  # what to follow, for whom, from where
+        self, storage: Storage, scope: Scope, thread_id: str, actor: Actor, position: int, retry: float
+    ) -> None:
         """Watch nothing yet."""
         self._storage, self._scope, self._thread_id, self._actor = storage, scope, thread_id, actor
-        self.position = position
+        self.position, self._retry = position, retry
         self._arrived: list[Envelope] = []
         self._task: asyncio.Task[None] | None = None
 
@@ -37,22 +39,36 @@ class Watcher:
     async def stop(self) -> None:
         """Follow no more. It comes before the run's end is recorded, however the run ends."""
         task, self._task = self._task, None
-        if task is None:
-            return
-        task.cancel()
-        await asyncio.wait([task])
-        if not task.cancelled() and (error := task.exception()) is not None:
-            _log.warning(
-                "Following the log failed; what came since is left to the thread's next turn.",
-                exc_info=error,
-                extra={"thread_id": self._thread_id},
-            )
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
 
     async def _follow(self) -> None:
-        """Keep each message of the run's author as it comes; stop at one of somebody else."""
-        async for envelope in self._storage.subscribe(self._scope, self.position):
-            if envelope.thread_id != self._thread_id or not envelope.is_message:
-                continue
-            if envelope.actor != self._actor:
+        """Follow the log until a message of somebody else, however often reading it fails."""
+        while True:
+            try:
+                await self._read_on()
+            except (Exception, asyncio.CancelledError):
+                if is_cancelled():
+                    raise
+                log_for(self._thread_id).warning(
+                    "Following the log failed; it is tried again. What is not delivered is handed over.",
+                    exc_info=True,
+                )
+                await asyncio.sleep(self._retry)
+            else:
                 return
-            self._arrived.append(envelope)
+
+    async def _read_on(self) -> None:
+        """Keep each message of the run's author as it comes; stop at one of somebody else."""
+        entries = self._storage.subscribe(self._scope, self.position)
+        try:
+            async for envelope in entries:
+                if envelope.thread_id == self._thread_id and envelope.is_message:
+                    if envelope.actor != self._actor:
+                        return
+                    self._arrived.append(envelope)
+                self.position = envelope.seq
+        finally:
+            if isinstance(entries, AsyncGenerator):  # else a garbage collection would end it
+                await entries.aclose()

@@ -42,7 +42,8 @@ class Run:
 
     `segment` is the holder that started its last segment: the model's `run.by`. An end of another segment of
     the same run is refused. `requests` are what it last paused for, in the model's order, and `answers` what
-    came; both stay as it goes on, so that a late answer is known as one to a settled request.
+    came; both stay as it goes on, so that a late answer is known as one to a settled request. `started` is
+    the seq of its last segment's start.
     """
 
     run_id: str
@@ -50,6 +51,7 @@ class Run:
     segment: str
     requests: tuple[Request, ...] = ()
     answers: Mapping[str, Answered] = field(default_factory=dict)
+    started: int = 0
 
     @property
     def open_requests(self) -> tuple[Request, ...]:
@@ -92,9 +94,9 @@ def _run_after(run: Run | None, envelope: Envelope) -> Run | None:
     """The run once an event is committed."""
     match envelope.event:
         case RunStarted(run_id=run_id, segment=segment) if run is not None and run.run_id == run_id:
-            return replace(run, status=RunStatus.ACTIVE, segment=segment)
+            return replace(run, status=RunStatus.ACTIVE, segment=segment, started=envelope.seq)
         case RunStarted(run_id=run_id, segment=segment):
-            return Run(run_id, RunStatus.ACTIVE, segment)
+            return Run(run_id, RunStatus.ACTIVE, segment, started=envelope.seq)
         case RunPaused(run_id=run_id, requests=requests) if run is not None and run.run_id == run_id:
             return _paused(run, requests)
         case RunEnded(run_id=run_id) if run is not None and run.run_id == run_id:

@@ -1,7 +1,6 @@
 """What applications hold: the workspaces of a storage, and a handle to one of them, for one actor."""
 
 import asyncio
-import logging
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -22,6 +21,7 @@ from threadclaim.limits import (
 )
 from threadclaim.steps import Post
 from threadclaim.storage.protocol import UPGRADED, Scope, Step, Storage
+from threadclaim.telemetry import log_for
 from threadclaim.thread import Thread
 from threadclaim.workspace_steps import (
     CreateThread,
@@ -34,7 +34,6 @@ from threadclaim.workspace_steps import (
     Record,
 )
 
-_log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 Own = ToolCalled | ToolReturned | Custom
@@ -261,8 +260,9 @@ class Workspace:
         try:
             await self._transact(LetThread(held.thread_id, held.holder))
         except Exception:  # noqa: BLE001  # whatever a storage raises, the claim lapses
-            extra = {"thread_id": held.thread_id, "holder": held.holder}
-            _log.warning("Releasing the claim failed; it is left to lapse.", exc_info=True, extra=extra)
+            log_for(held.thread_id, holder=held.holder).warning(
+                "Releasing the claim failed; it is left to lapse.", exc_info=True
+            )
 
     async def _transact(self, step: Step[T]) -> T:
         """Run a step in one transaction of this workspace."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from threadclaim.errors import ThreadBusy, UsedThreadId
 from threadclaim.events import Actor, Envelope, Event, ThreadCreated, ToolCalled, ToolReturned
-from threadclaim.steps import hold_fast, load_thread
+from threadclaim.steps.loads import hold_fast, load_thread
 from threadclaim.storage.protocol import Transaction, lease_name
 from threadclaim.thread import Thread
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.contract.cast import ANN, TTL
 from threadclaim.events import (
     Actor,
     Custom,
     Envelope,
     Event,
     MessagePosted,
-    PersonActor,
     Request,
     RunEnded,
     RunPaused,
@@ -34,9 +34,6 @@ from threadclaim.storage import Scope, Step, Storage, Transaction
 from threadclaim.storage.protocol import asked_cursor, lease_name, taken_cursor
 from threadclaim.thread import RunStatus, Thread
 from threadclaim.workspace import Workspace
-
-ANN = PersonActor("ann")
-TTL = 600.0
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.contract.cast import ANN, APPROVAL, BEN, QUESTION, TTL
 from threadclaim.errors import (
     ClaimLost,
     RequestError,
@@ -22,8 +23,6 @@ from threadclaim.events import (
     Approve,
     Deny,
     MessagePosted,
-    PersonActor,
-    Request,
     RequestAnswered,
     RunEnded,
     RunPaused,
@@ -61,11 +60,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 Lapse = Callable[[Scope, str], Awaitable[None]]
-ANN, BEN = PersonActor("ann"), PersonActor("ben")
-TTL = 600.0
-QUESTION = Request("q", "question", "ask")
-APPROVAL = Request("a", "approval", "delete")
-FORM = Request("f", "form", "ask_form")
 
 
 async def test_send_commits_and_asks(world: World) -> None:

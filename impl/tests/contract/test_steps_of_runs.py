@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.contract.cast import ANN, APPROVAL, BEN, FORM, QUESTION, TTL
 from threadclaim.events import (
     RUNNER,
     AnyAnswer,
@@ -14,7 +15,6 @@ from threadclaim.events import (
     Deny,
     FormValues,
     MessagePosted,
-    PersonActor,
     Request,
     RequestAnswered,
     RunEnded,
@@ -50,11 +50,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 Lapse = Callable[[Scope, str], Awaitable[None]]
-ANN, BEN = PersonActor("ann"), PersonActor("ben")
-TTL = 600.0
-QUESTION = Request("q", "question", "ask")
-APPROVAL = Request("a", "approval", "delete")
-FORM = Request("f", "form", "ask_form")
 
 
 async def test_start_takes_its_input(world: World) -> None:

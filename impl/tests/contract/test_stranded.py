@@ -21,7 +21,7 @@ from threadclaim.events import (
     RunStarted,
 )
 from threadclaim.plan import LeavePlan, plan
-from threadclaim.steps import load_view
+from threadclaim.steps.loads import load_view
 from threadclaim.storage import Scope, Storage, Stranded, Transaction
 from threadclaim.storage.protocol import UPGRADED, asked_cursor, taken_cursor
 from threadclaim.workspace import Workspace

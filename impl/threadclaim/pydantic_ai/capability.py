@@ -19,7 +19,8 @@ from pydantic_ai.models import ModelRequestContext
 from typing_extensions import override
 
 from threadclaim.events import ToolCalled, ToolReturned
-from threadclaim.pydantic_ai.messages import answered_seqs, escaped, steering_request, text_of
+from threadclaim.limits import escaped
+from threadclaim.pydantic_ai.messages import answered_seqs, steering_request, text_of
 from threadclaim.turn import Facts, Steering
 
 

@@ -179,11 +179,6 @@ def storable(messages: Sequence[ModelMessage]) -> tuple[list[ModelMessage], Exce
     return list(messages), None
 
 
-def escaped(text: str) -> str:
-    """A text that every storage can hold: with the escapes of what they cannot."""
-    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\u0000")
-
-
 def _last_response(messages: Sequence[ModelMessage]) -> int:
     """The index of the last response; -1 if there is none."""
     return max((i for i, m in enumerate(messages) if isinstance(m, ModelResponse)), default=-1)

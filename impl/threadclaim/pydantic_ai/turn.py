@@ -22,12 +22,11 @@ from pydantic_core import to_json
 
 from threadclaim.errors import RunFailure
 from threadclaim.events import RunEnded, RunPaused
-from threadclaim.limits import event_json
+from threadclaim.limits import escaped, event_json
 from threadclaim.pydantic_ai.capability import TurnCapability
 from threadclaim.pydantic_ai.messages import (
     closing,
     dump,
-    escaped,
     fresh_id,
     has_prompt,
     held_prompt,
