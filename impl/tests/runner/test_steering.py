@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.anyio
 
+TTL = 30.0
 QUESTION = Request("q", "question", "ask")
 
 
@@ -101,6 +102,22 @@ async def test_a_watcher_that_fails_leaves_what_comes_to_the_next_turn(world: Wo
     world.faulty.deaf = False
     await world.expect_once(first.message, second.message)
     assert await world.ends() == ["completed", "completed"]
+
+
+async def test_a_watcher_that_fails_tries_again_from_where_it_stood(world: World) -> None:
+    """A run that goes on is given what came meanwhile, once storage answers."""
+    runner = world.runner()
+    running = world.held(Take())
+    world.faulty.deaf = True
+    first = await runner.send(world.ann, "t", "one")
+    await running.reached.wait()
+    second = await runner.send(world.ann, "t", "two")
+    await asyncio.sleep(1)
+    world.faulty.deaf = False
+    await asyncio.sleep(TTL)
+    running.open.set()
+    await world.expect_once(first.message, second.message)
+    assert world.agent.runs[0].delivered == [second.message.seq]
 
 
 async def test_nothing_of_a_run_is_alive_once_it_has_ended(world: World) -> None:
