@@ -6,6 +6,7 @@ It is lost once no renewal has succeeded for all of that time.
 import asyncio
 import contextvars
 from collections.abc import Callable
+from contextlib import suppress
 
 from threadclaim.steps import Renew
 from threadclaim.storage.protocol import Scope, Storage
@@ -34,10 +35,22 @@ class HeldClaim:
     ) -> None:
         """Hold nothing yet; `ttl` is in seconds."""
         self.thread_id, self.holder, self.ttl = thread_id, holder, ttl
-        self.lost = False
+        self._gone = asyncio.Event()
         self._storage, self._scope, self._on_lost = storage, scope, on_lost
         self._deadline: asyncio.TimerHandle | None = None
         self._renewals: asyncio.Task[None] | None = None
+
+    @property
+    def lost(self) -> bool:
+        """Whether the claim is gone."""
+        return self._gone.is_set()
+
+    async def lost_within(self, seconds: float) -> bool:
+        """Wait for so long, or until the claim is lost; whether it is."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._gone.wait()
+        return self.lost
 
     def keep(self, asked_at: float) -> None:
         """Begin to renew a claim that was granted to a call made at `asked_at`, the loop's time."""
@@ -64,7 +77,7 @@ class HeldClaim:
     def _lose(self) -> None:
         """The claim is gone. ThreadClaim!LoseClaim; by this process's own clock, ThreadClaim!LetGo."""
         if not self.lost:
-            self.lost = True
+            self._gone.set()
             self.let_go()
             self._on_lost()
 

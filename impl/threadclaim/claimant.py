@@ -72,7 +72,7 @@ class Claimant:
     `seen` is how far was asked as it was last read: 0 for a caller's, which has read nothing. `broken_off` is
     how it leaves where its command's own write was cancelled or failed: it only releases, and hands over.
     `started` is its run, or None if it came to start none; or what it failed of. `halted` is whether it was
-    stopped.
+    stopped; `leaving` how it leaves, once it gives its claim up.
     """
 
     def __init__(  # noqa: PLR0913  # three are by keyword
@@ -94,6 +94,7 @@ class Claimant:
         self.scope, self.thread_id, self.seen = scope, thread_id, seen
         self.holder = means.new_id()
         self.started: asyncio.Future[RunHandle | None] = loop.create_future()
+        self.leaving: Leaving | None = None
         self.looks: Leaving | None = None
         self.run: RunHandle | None = None
         self.halted = False
@@ -144,7 +145,7 @@ class Claimant:
         It raises nothing: what it failed of is in `started`, or in the run's result. `looks` is set if its
         process is to look again: it was refused, or its release failed.
         """
-        leaving = await self._hold()
+        leaving = self.leaving = await self._hold()
         self._claim.let_go()
         left = None if leaving is None else await self._release(leaving)
         if not self.started.done():
@@ -217,8 +218,12 @@ class Claimant:
 
     async def _reply(self, reply: ReplyPlan) -> Run | None:
         """Answer the paused run; the run with its answers, or None if the message was left."""
+        step = Reply(self.thread_id, self.holder, reply.run_id, reply.message, reply.answers)
         self._input_seq = reply.message.seq
-        return await self._do(Reply(self.thread_id, self.holder, reply.run_id, reply.message, reply.answers))
+        run = await self._do(step)
+        if run is None:
+            self._input_seq = 0  # it has consumed nothing, and its next input is another
+        return run
 
     async def _after_reply(self, reply: ReplyPlan, run: Run, linked: str | None) -> Leaving:
         """Resume the run that a reply has answered; with a form still open, it stays paused."""
@@ -356,9 +361,9 @@ class Claimant:
         step = EndRun(self.thread_id, self.holder, event, given.turn.actor, position, outcome.history)
         loop = asyncio.get_running_loop()
         until = loop.time() + self._means.ttl
-        # No event tells when storage is there again, so it is tried now and then.
-        while not await self._recorded(step) and not self._claim.lost and loop.time() < until:  # noqa: ASYNC110
-            await asyncio.sleep(self._means.ttl / TRIES_IN_A_TTL)
+        while not await self._recorded(step) and loop.time() < until:
+            if await self._claim.lost_within(self._means.ttl / TRIES_IN_A_TTL):
+                break
         assert self.run is not None  # noqa: S101  # for the types: only a started run ends
         if not self.run.ended.done():
             self.run.ended.set_result(outcome)

@@ -46,7 +46,7 @@ class Leaving:
 
     def beside(self, other: "Leaving | None") -> "Leaving":
         """What a look is for that waits for another's sake already. ThreadClaim!Armed."""
-        return self if other is None or other == self else ALL
+        return self if other is None else ALL
 
 
 ALL = Leaving("all")
