@@ -19,9 +19,9 @@ setup: ## make .venv, find or bring Java, fetch TLC: once, then it does nothing
 	  { echo 'make setup: there is no program $(PYTHON). Name a Python 3.11 or newer: PYTHON=python3.13 make setup' >&2; exit 2; }
 	@"$(PYTHON)" -m ci.bootstrap
 
-test: lint types contracts ## check style, types and import contracts, then run the tests
+test: lint types contracts ## check style, types and import contracts, then run the tests, and tell their coverage
 	@echo '== pytest'
-	@$(BIN)/python -m pytest $(ARGS)
+	@bash ci/coverage $(ARGS)
 
 verify: setup ## check what a pull request must keep: models, mutants and witnesses with TLC
 	@mkdir -p build

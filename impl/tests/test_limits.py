@@ -11,6 +11,7 @@ from threadclaim.events import (
     Custom,
     Event,
     FormValues,
+    JsonValue,
     MessagePosted,
     PersonActor,
     Reply,
@@ -186,7 +187,7 @@ def test_value_that_json_has_not(value: object) -> None:
 
 def test_value_that_json_has() -> None:
     """It is read back as it was."""
-    value = {"a": [None, True, 1, 1.5, "text", {"b": []}]}
+    value: JsonValue = {"a": [None, True, 1, 1.5, "text", {"b": []}]}
     assert event_of(event_json(Custom("x", value))) == Custom("x", value)
 
 

@@ -20,7 +20,7 @@ def table_of(page: str) -> Table:
     return [(int(row["number"]), re.findall(r"`([^`]+)`", row["tests"])) for row in _ROW.finditer(page)]
 
 
-def tests_of(folder: Path) -> set[str]:
+def named_tests(folder: Path) -> set[str]:
     """Every test below a folder, as the table names them: `runner/test_claims.py::test_name`."""
     return {
         f"{file.relative_to(folder).as_posix()}::{node.name}"
@@ -40,9 +40,9 @@ def problems(table: Table, tests: set[str]) -> list[str]:
             found.append(f"Line {number} has no test that is named after it, test_r{number:02}_.")
     listed: Mapping[int, list[str]] = dict(table)
     for test in sorted(tests):
-        number = of_line(test)
-        if number is not None and test not in listed.get(number, []):
-            found.append(f"{test} is not in line {number}.")
+        after = of_line(test)
+        if after is not None and test not in listed.get(after, []):
+            found.append(f"{test} is not in line {after}.")
     return found
 
 
@@ -59,7 +59,7 @@ def read() -> str:
 
 def test_every_line_has_tests_that_there_are() -> None:
     """Each of the 32, once and in order; and each test named after a line is in it."""
-    assert problems(table_of(read()), tests_of(TESTS)) == []
+    assert problems(table_of(read()), named_tests(TESTS)) == []
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_table_that_is_wrong_is_noticed(old: str, new: str, problem: str) -> N
     """A line that is missing or twice, a test that was renamed, moved or left out."""
     page = read()
     assert old in page
-    assert any(problem in found for found in problems(table_of(page.replace(old, new)), tests_of(TESTS)))
+    assert any(problem in found for found in problems(table_of(page.replace(old, new)), named_tests(TESTS)))
 
 
 def test_every_folder_and_file_that_it_names_is_there() -> None:

@@ -193,8 +193,9 @@ class Claimant:
                 case AbandonPlan(run_id=run_id):
                     await self._do(Abandon(self.thread_id, self.holder, run_id))
                 case LeavePlan():
-                    # A round that moved neither position: only newer asks are a reason to look again.
-                    return Leaving("newer", self.seen)
+                    # With more asked than taken, a form is waited for: this round moved neither position, so
+                    # only newer asks are a reason to look again.
+                    return Leaving("newer", self.seen) if view.is_left else ALL
                 case CountPlan(through=position):
                     await self._do(CountTaken(self.thread_id, self.holder, position))
                     return ALL

@@ -21,8 +21,8 @@ from pydantic_ai.models.function import FunctionModel
 
 from threadclaim.errors import RunFailure
 from threadclaim.events import Envelope, PersonActor, ToolCalled
-from threadclaim.pydantic_ai import PydanticAITurn
 from threadclaim.limits import escaped
+from threadclaim.pydantic_ai import PydanticAITurn
 from threadclaim.pydantic_ai.messages import prompt_texts
 from threadclaim.testing import QueuedSteering, RecordedFacts, posted
 from threadclaim.turn import Completed, Failed, Outcome, Turn, TurnInput

@@ -3,14 +3,14 @@
 import asyncio
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import pytest
 
-from tests.runner.faults import FaultyStorage, Gate
-from threadclaim.run import TurnContext
+from tests.runner.faults import CALLER, FaultyStorage, Gate
 from threadclaim.events import (
     Envelope,
     MessagePosted,
@@ -21,6 +21,7 @@ from threadclaim.events import (
     RunPaused,
     RunStarted,
 )
+from threadclaim.run import TurnContext
 from threadclaim.runner import Runner
 from threadclaim.steps import Claim, Claimed, Send, StartRun
 from threadclaim.storage import Scope, Step, Storage, Transaction
@@ -215,20 +216,26 @@ class _Cursor:
 
 @dataclass(slots=True)
 class Context:
-    """A turn_context that notes its turns, stands at its gate, and fails as often as told."""
+    """A turn_context that notes its turns and their callers, stands at its gate, and fails where it is told.
+
+    `failures` is how many turns it fails for at first; `failing` are the numbers of others, from 1.
+    """
 
     failures: int = 0
+    failing: AbstractSet[int] = frozenset()
     gate: Gate | None = None
     turns: list[TurnInput] = field(default_factory=list)
+    callers: list[str] = field(default_factory=list)
 
     @asynccontextmanager
     async def __call__(self, turn: TurnInput) -> AsyncGenerator[str]:
         """Set up, or fail."""
         self.turns.append(turn)
+        self.callers.append(CALLER.get())
         if self.gate is not None:
             self.gate.reached.set()
             await self.gate.open.wait()
-        if len(self.turns) <= self.failures:
+        if len(self.turns) <= self.failures or len(self.turns) in self.failing:
             raise SetUpError
         yield "context"
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeVar
 
@@ -12,6 +13,9 @@ from threadclaim.storage.protocol import Released
 from threadclaim.testing import Wait
 
 T = TypeVar("T")
+
+CALLER: ContextVar[str] = ContextVar("caller", default="nobody")
+"""Whose context it is: a test sets it, and a turn set up in a copy of the context has it."""
 
 
 class StorageDownError(OSError):

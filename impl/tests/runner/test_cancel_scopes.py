@@ -1,7 +1,7 @@
-"""Commands cancelled at each of their awaits, which are counted and not listed: by a task, by a scope, and again.
+"""Commands cancelled at each of their awaits: by their task, by a scope around them, and again and again.
 
-A command waits for a storage call, or for another turn of the loop; these tests find how many there are by making
-the command once, or by going on until it is over.
+The awaits are counted and not listed: a command waits for a storage call, or for another turn of the loop;
+how many there are these tests find by making it once, or by going on until it is over.
 """
 
 from __future__ import annotations
@@ -68,6 +68,8 @@ async def ready(worlds: Worlds, command: str) -> tuple[World, Runner]:
             await world.ann.post_message("t", "posted")
         case "recover":
             await world.ask("t")
+        case _:
+            pass
     world.faulty.steps.clear()
     return world, runner
 
@@ -159,9 +161,10 @@ async def test_a_command_cancelled_at_any_call_is_carried_out_once(
 async def test_a_command_cancelled_on_any_turn_of_the_loop_is_carried_out_once_or_not_begun(
     worlds: Worlds, command: str, way: str
 ) -> None:
-    """From before its first step, where it commits nothing, to after its last."""
+    """From before its first step, where it commits nothing, to after its last; a run that began goes on."""
     for turns in itertools.count():
         world, runner = await ready(worlds, command)
+        running = world.held(Take())
         scope = anyio.CancelScope()
         task = asyncio.create_task(within(scope, world, runner, COMMANDS[command]))
         for _ in range(turns):
@@ -170,6 +173,8 @@ async def test_a_command_cancelled_on_any_turn_of_the_loop_is_carried_out_once_o
             break
         await WAYS[way](task, scope)
         await asyncio.wait([task])
+        await world.tick()
+        running.open.set()
         await expect_once_begun(world, command)
     assert turns > 10, "Some were cancelled as their claims were made."
 

@@ -1,6 +1,7 @@
 """Tasks cancelled before their first step, and runners stopped or closed on any turn of the loop.
 
-A task that is cancelled before its first step never enters its `try`, so nothing that must be undone may be left to one.
+A task that is cancelled before its first step never enters its `try`: nothing that must be undone may be left
+to one.
 """
 
 from __future__ import annotations
@@ -21,6 +22,16 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 TTL = 30.0
+
+
+async def made(name: str) -> asyncio.Task[object]:
+    """The task of this name, on the turn of the loop that makes it: it has not begun."""
+    for _ in range(100):
+        for task in asyncio.all_tasks():
+            if task.get_name() == name:
+                return task
+        await asyncio.sleep(0)
+    pytest.fail(f"No task {name!r} was made.")
 
 
 async def test_a_task_cancelled_before_its_first_step_never_enters_its_try() -> None:
@@ -53,8 +64,7 @@ async def test_a_send_cancelled_before_its_first_step_commits_nothing(world: Wor
 async def test_a_send_cancelled_before_its_claimants_first_step_hands_over(world: World) -> None:
     """Its message is committed, its claimant's task made and not begun: the claim is made all the same."""
     sending = asyncio.create_task(world.runner().send(world.ann, "t", "one"))
-    while not any(task.get_name() == "claimant of t" for task in asyncio.all_tasks()):
-        await asyncio.sleep(0)
+    assert not (await made("claimant of t")).done()
     assert world.faulty.count(Claim) == 0
     sending.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -65,13 +75,12 @@ async def test_a_send_cancelled_before_its_claimants_first_step_hands_over(world
 
 
 async def test_a_turn_stopped_before_its_first_step_gives_its_claim_up(world: World) -> None:
-    """The turn's task is made and not begun: nothing is consumed, and the hand-over carries the message out."""
+    """The turn's task is made and not begun: nothing is consumed; the hand-over carries the message out."""
     sending = asyncio.create_task(world.runner().send(world.ann, "t", "one"))
-    while not (turns := [task for task in asyncio.all_tasks() if task.get_name() == "turn of t"]):
-        await asyncio.sleep(0)
+    turn = await made("turn of t")
     sending.cancel()
-    await asyncio.wait([*turns, sending])
-    assert turns[0].cancelled()
+    await asyncio.wait([turn, sending])
+    assert turn.cancelled()
     await world.settle()
     assert world.agent.given == await world.consumed() == [2]
     assert len(world.agent.runs) == 1
@@ -119,7 +128,7 @@ async def test_a_run_stopped_on_any_turn_of_the_loop_loses_nothing(worlds: World
 async def test_a_runner_closed_on_any_turn_of_the_loop_loses_nothing(worlds: Worlds, within: float) -> None:
     """Whoever waits is told; the next process carries out what is left, and nothing is given twice.
 
-    With 0 s to wait for storage it ends as by a crash, and tasks of its are cancelled before their first step.
+    With 0 s to wait for storage it ends as by a crash, some tasks cancelled before their first step.
     """
     for turns in itertools.count():
         world = await worlds()
@@ -139,7 +148,7 @@ async def test_a_runner_closed_on_any_turn_of_the_loop_loses_nothing(worlds: Wor
 
 
 async def expect_the_next_process_to_see_to_it(world: World) -> None:
-    """Expect a sweep, once a dead claim has lapsed, to carry out what the log has and nothing has consumed."""
+    """Expect a sweep, once a dead claim has lapsed, to carry out whatever has not been carried out."""
     if await world.holder() is not None:
         await world.lapse()
     await world.runner().recover(world.ann)

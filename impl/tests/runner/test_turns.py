@@ -13,7 +13,7 @@ from threadclaim.events import RunEnded
 from threadclaim.runner import Runner
 from threadclaim.steps import EndRun, StartRun
 from threadclaim.testing import Complete, Fail, Pause, Raise, Take
-from threadclaim.turn import Failed, Paused, Stopped
+from threadclaim.turn import Failed, Stopped
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -160,7 +160,6 @@ async def test_a_pause_that_asks_for_nothing_is_a_failure(world: World) -> None:
     assert sent.run is not None
     outcome = await sent.run.wait()
     assert isinstance(outcome, Failed)
-    assert not isinstance(outcome, Paused)
     await world.expect_once(sent.message)
     assert await world.ends() == ["failed"]
 
