@@ -10,12 +10,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
+from conformance.explore.command import Explore, add_explore_options
 from conformance.models.command import COULD_NOT_RUN, Models, add_options, options_from
 from conformance.models.controls import Controls, add_control_options
 from conformance.models.guards_command import Guards, add_guard_options, guard_options_from
 from conformance.report import make_console
 from conformance.tlc.run import check
 from conformance.tlc.tools import find_tools
+from conformance.view.command import View, add_view_options, view_options_from
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -37,11 +39,26 @@ def _guards(arguments: argparse.Namespace) -> int:
     return Guards(ROOT, make_console(), find_tools, check).run(guard_options_from(arguments))
 
 
+def _view(arguments: argparse.Namespace) -> int:
+    """Run the command `view`."""
+    return View(ROOT, make_console()).run(view_options_from(arguments))
+
+
+def _explore(arguments: argparse.Namespace) -> int:
+    """Run the command `explore`."""
+    return Explore(ROOT, make_console()).run(arguments.profile, arguments.seed, arguments.json)
+
+
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], _Run]] = {
     "models": (
         "check every cfg of the manifest with TLC: models, mutants and witnesses",
         add_options,
         _models,
+    ),
+    "explore": (
+        "walk the real runner beside the model, at random, and check every step",
+        add_explore_options,
+        _explore,
     ),
     "controls": (
         "check that each mutant's property holds where no rule is taken out",
@@ -49,6 +66,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], _Run]]
         _controls,
     ),
     "guards": ("take each guard out of the model, and see which property breaks", add_guard_options, _guards),
+    "view": ("show a trace: swim lanes in the terminal, or a page to walk through", add_view_options, _view),
 }
 
 

@@ -1,0 +1,497 @@
+"""How the world does each action of the model: the only place that says which step is which.
+
+An action is done to a world, by a task or a process of the model, in one of its variants. What the runner
+then does may be another action, or no other than it was: `done` names what it amounted to, in order.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.world.gates import Call, StorageDownError
+from conformance.world.process import THREAD, Process, Slot
+from conformance.world.world import SCOPE, World
+from threadclaim.errors import ClaimLost
+from threadclaim.events import Envelope, MessagePosted, RequestAnswered
+from threadclaim.events import Reply as ReplyTo
+from threadclaim.steps import (
+    Abandon,
+    Claim,
+    Claimed,
+    CountTaken,
+    EndRun,
+    Looked,
+    NothingAsked,
+    Refused,
+    Release,
+    Replan,
+    Reply,
+    StartRun,
+)
+
+Done = Sequence[tuple[str, str]]
+"""The actions of the model that a step of the world amounted to, in order, each with its actor.
+
+None of them if it changed nothing that the model holds.
+"""
+
+
+class ImpossibleError(Exception):
+    """The world cannot do an action there; `instead` is what the actor would do, if it would do anything."""
+
+    def __init__(self, action: str, actor: str, why: str, instead: str | None = None) -> None:
+        """Say which action, whose, and why not."""
+        super().__init__(f"{action}({actor}) cannot be done: {why}.")
+        self.action, self.actor, self.instead = action, actor, instead
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """How the world does an action of the model.
+
+    `by` is who does it: a task, a process, or nobody; `do` does it, given the world, the actor, and one of
+    `variants`, the ways in which it can come about; `code` is the code that does it, in the library.
+    """
+
+    name: str
+    by: str
+    do: Callable[[World, str, str], Done]
+    code: str
+    variants: tuple[str, ...] = ("",)
+
+
+class _At:
+    """A task of the model in the world: its process, its slot, and what can be done to it."""
+
+    def __init__(self, world: World, action: str, task: str) -> None:
+        self.world, self.action, self.task = world, action, task
+        self.process = world.process_of(task)
+        self.slot = self.process.slot(task)
+        if self.process.is_down:
+            raise self.impossible("its process is dead")
+
+    def impossible(self, why: str) -> ImpossibleError:
+        """Why the action cannot be done."""
+        call = None if self.process.is_down else self.process.call_of(self.slot)
+        return ImpossibleError(self.action, self.task, why, None if call is None else call.name)
+
+    def idle(self) -> None:
+        """Expect it to be idle."""
+        if not self.slot.is_idle:
+            raise self.impossible("the task is busy")
+
+    def command(self, command: Coroutine[Any, Any, object]) -> Call:
+        """Have a caller make a command; gives the call that it then waits in."""
+        self.world.command(self.process, self.slot, command)
+        return self.pending()
+
+    def pending(self, *steps: type[object]) -> Call:
+        """The call that it waits in, which must be of one of `steps`."""
+        call = self.process.call_of(self.slot)
+        if call is None:
+            raise self.impossible("the task waits for no call")
+        if steps and not isinstance(call.step, steps):
+            raise self.impossible(f"the task waits in {call.name}")
+        return call
+
+    def let(self, call: Call, *, error: BaseException | None = None, effect: bool = True) -> None:
+        """Let a call take effect, or not, and be heard of, or have `error` heard instead."""
+        if effect:
+            self.process.storage.take_effect(call)
+        self.process.storage.hear(call, error)
+        self.rest()
+
+    def rest(self) -> None:
+        """Let what is no action of the model be done: reading history. Then see who is there."""
+        while (call := self.process.call("LoadHistory") or self.process.call("RecordFact")) is not None:
+            self.process.storage.take_effect(call)
+            self.process.storage.hear(call)
+        self.process.adopt(self.slot)
+
+    def go_on(self, call: Call) -> str:
+        """Let the call that it waits in take effect and be heard of; the action that this was."""
+        self.let(call)
+        if isinstance(call.error, ClaimLost):
+            return "Fenced"
+        if isinstance(call.step, StartRun) and self.slot.claimant is not None:
+            self.slot.run = self.process.agent.runs.get(call.step.run_id)
+            self.slot.input_seq = call.step.input_seq
+        if isinstance(call.step, Reply):
+            self.slot.replied = call.result is not None
+        return _NAMES[type(call.result)] if isinstance(call.step, Claim) else call.name
+
+    def cancel_caller(self) -> None:
+        """Cancel whoever waits for the command."""
+        caller = self.slot.caller
+        if caller is None or caller.done():
+            raise self.impossible("nobody waits for it")
+        caller.cancel()
+        self.world.loop.settle()
+
+    def fire(self, timer: asyncio.TimerHandle | None, what: str) -> None:
+        """Let a timer come."""
+        if timer is None or timer.cancelled():
+            raise self.impossible(f"it has no timer for {what}")
+        self.world.loop.fire(timer)
+
+
+_NAMES: Mapping[type[object], str] = {
+    Claimed: "Claim",
+    Refused: "Refused",
+    NothingAsked: "NothingAsked",
+}
+
+
+# ---- Commands, and the world.
+
+
+def _send(world: World, task: str, _: str) -> Done:
+    at = _At(world, "Send", task)
+    at.idle()
+    runner, workspace = at.process.runner, world.workspace_of(at.process)
+    at.let(at.command(runner.send(workspace, THREAD, world.next_text())))
+    return [("Send", task)]
+
+
+def _answer(world: World, task: str, _: str) -> Done:
+    at = _At(world, "Answer", task)
+    at.idle()
+    run = world.loop.run(world.workspace.thread(THREAD)).run
+    requests = () if run is None else run.open_requests
+    if not requests:
+        raise at.impossible("no request is open")
+    workspace = world.workspace_of(at.process)
+    answers = {request.id: ReplyTo("so") for request in requests}
+    at.let(at.command(at.process.runner.answer(workspace, THREAD, answers)))
+    return [("Answer", task)]
+
+
+def _ask(world: World, task: str, _: str) -> Done:
+    at = _At(world, "Ask", task)
+    at.idle()
+    # The head is a run's own event, which is no position of the model's: a note makes it one.
+    done: list[tuple[str, str]] = []
+    head = world.loop.run(world.workspace.read(limit=1, last=True))
+    if head and not isinstance(head[0].event, MessagePosted | RequestAnswered):
+        if world.log.count("note") >= world.constants.max_notes:
+            raise at.impossible("the log's head is a run's own event")
+        done += _note(world)
+    at.let(at.command(at.process.runner.resume(world.workspace_of(at.process), THREAD)))
+    return [*done, ("Ask", task)]
+
+
+def _post(world: World, *_: str) -> Done:
+    world.loop.run(world.workspace.post_message(THREAD, world.next_text()))
+    return [("Post", "")]
+
+
+def _note(world: World, *_: str) -> Done:
+    world.loop.run(world.workspace.post_message(THREAD, "notice", kind="notice"))
+    return [("Note", "")]
+
+
+# ---- The claim, the plan, and the writes.
+
+
+def _going_on(action: str, *steps: type[object]) -> Callable[[World, str, str], Done]:
+    """Do the call that a task waits in, which must be of one of `steps`."""
+
+    def do(world: World, task: str, _: str) -> Done:
+        at = _At(world, action, task)
+        return [(at.go_on(at.pending(*steps)), task)]
+
+    return do
+
+
+def _renew(world: World, task: str, _: str) -> Done:
+    at = _At(world, "Renew", task)
+    claimant = at.slot.claimant
+    if claimant is None:
+        raise at.impossible("it holds no claim")
+    claim = claimant._claim
+    at.fire(world.loop.timer_of(claim._renewals, besides=claim._deadline), "a renewal")
+    call = at.process.renewal_of(at.slot)
+    if call is None:
+        raise at.impossible("no renewal is made")
+    at.let(call)
+    if call.result:
+        return [("Renew", task)]
+    return _stop(at, "LoseClaim")
+
+
+def _lose_claim(world: World, task: str, _: str) -> Done:
+    return _renew(world, task, "")
+
+
+def _let_go(world: World, task: str, _: str) -> Done:
+    at = _At(world, "LetGo", task)
+    if at.slot.claimant is None:
+        raise at.impossible("it holds no claim")
+    call = at.process.call_of(at.slot)
+    if call is not None and not isinstance(call.step, Replan):
+        raise at.impossible(f"what it waits for comes first: {call.name}")
+    at.fire(at.slot.claimant._claim._deadline, "the end of its claim")
+    return _stop(at, "LetGo")
+
+
+def _stop(at: _At, action: str) -> Done:
+    """A claimant whose claim is lost stops: after what it waits for, which its fence refuses."""
+    call = at.process.call_of(at.slot)
+    if call is not None and not isinstance(call.step, Release | EndRun):
+        at.let(call)
+    return [(action, at.task)]
+
+
+# ---- A run.
+
+
+def _deliver(world: World, task: str, _: str) -> Done:
+    at = _At(world, "Deliver", task)
+    run = at.slot.run
+    if run is None or run.ending.done():
+        raise at.impossible("no run goes on")
+    watcher = run.steering._task  # type: ignore[attr-defined]
+    call = next((call for call in at.process.storage.calls if call.task is watcher), None)
+    if call is None or not isinstance(call.step, Envelope):
+        raise at.impossible("its watcher has found no message")
+    at.let(call, effect=False)
+    run.take()
+    return [("Deliver", task)]
+
+
+def _over(at: _At, variant: str) -> None:
+    """Let a run's agent come to its end."""
+    run, claimant = at.slot.run, at.slot.claimant
+    if run is None or claimant is None or claimant.run is None or run.ending.done():
+        raise at.impossible("no run goes on")
+    if variant == "stopped":
+        claimant.halt()
+        at.world.loop.settle()
+    elif variant == "lost":
+        at.fire(claimant._claim._deadline, "the end of its claim")
+    else:
+        run.end(variant)
+        at.world.loop.settle()
+
+
+def _end_call(at: _At, trying: str, variant: str) -> Call:
+    """The call that records a run's end: of a run that comes to its end now, or is tried again."""
+    if at.slot.trying is None:
+        _over(at, variant)
+    elif at.slot.trying != trying:
+        raise at.impossible(f"it is {at.slot.trying}")
+    else:
+        claimant = at.slot.claimant
+        task = None if claimant is None else at.process.runner._claimants.get(claimant)
+        deadline = None if claimant is None else claimant._claim._deadline
+        at.fire(at.world.loop.timer_of(task, besides=deadline), "another try")
+    return at.pending(EndRun)
+
+
+def _end_run(world: World, task: str, variant: str) -> Done:
+    at = _At(world, "EndRun", task)
+    at.let(_end_call(at, "ending", variant or "completed"))
+    return [("EndRun", task)]
+
+
+def _pause(world: World, task: str, _: str) -> Done:
+    at = _At(world, "Pause", task)
+    at.let(_end_call(at, "pausing", "paused"))
+    return [("Pause", task)]
+
+
+def _end_fails(world: World, task: str, variant: str) -> Done:
+    at = _At(world, "EndFails", task)
+    kind, _, effect = variant.partition(" ")
+    kind = "pausing" if at.slot.trying == "pausing" else "ending" if at.slot.trying else kind or "ending"
+    call = _end_call(at, kind, "paused" if kind == "pausing" else "completed")
+    at.slot.trying = kind
+    at.let(call, error=StorageDownError(), effect=effect == "unheard")
+    return [("EndFails", task)]
+
+
+# ---- After it.
+
+
+def _look_call(world: World, process: Process, action: str) -> Call:
+    """Let a process's look come; the call that it then waits in."""
+    looks = process.runner._looks
+    timer = looks._timers.get((SCOPE, THREAD))
+    if process.is_down or timer is None:
+        raise ImpossibleError(action, process.name, "no look waits")
+    world.loop.fire(timer)
+    call = process.call("LookAgain")
+    if call is None:
+        raise ImpossibleError(action, process.name, "its look reads nothing")
+    return call
+
+
+def _look_again(world: World, name: str, variant: str) -> Done:
+    process = world.processes[name]
+    call = _look_call(world, process, "LookAgain")
+    process.storage.take_effect(call)
+    process.storage.hear(call)
+    process.adopt(_free_slot(process, variant))
+    # While the claim is held it waits again, which is no step of the model's: nothing has changed.
+    waits = isinstance(call.result, Looked) and call.result.is_held
+    return [] if waits and process.runner._looks.is_armed(SCOPE, THREAD) else [("LookAgain", name)]
+
+
+def _look_fails(world: World, name: str, _: str) -> Done:
+    process = world.processes[name]
+    call = _look_call(world, process, "LookFails")
+    process.storage.hear(call, StorageDownError())
+    return [("LookFails", name)]
+
+
+def _free_slot(process: Process, name: str = "") -> Slot:
+    """The slot for a task that a process begins by itself: the named one, or the first that is idle."""
+    if name:
+        return process.slot(name)
+    return next((slot for slot in process.slots if slot.is_idle), process.slots[0])
+
+
+def _sweep(world: World, process: Process, slot: Slot, action: str, actor: str) -> Done:
+    """Have a process sweep the workspace, as a caller of its."""
+    world.command(process, slot, process.runner.recover(world.workspace_of(process)))
+    call = process.call("stranded")
+    if call is None:
+        raise ImpossibleError(action, process.name, "its sweep lists nothing")
+    process.storage.take_effect(call)
+    process.storage.hear(call)
+    process.adopt(slot)
+    if slot.claimant is not None:
+        return [(action, actor)]
+    # With nothing left to do a sweep claims nothing; the model's goes to claim, and finds nothing to do.
+    return [] if action == "Recover" else [(action, actor), ("NothingAsked", slot.name)]
+
+
+def _recover(world: World, task: str, _: str) -> Done:
+    at = _At(world, "Recover", task)
+    at.idle()
+    return _sweep(world, at.process, at.slot, "Recover", task)
+
+
+# ---- What goes wrong.
+
+
+def _cancel(world: World, task: str, variant: str) -> Done:
+    at = _At(world, "Cancel", task)
+    call = at.pending()
+    at.cancel_caller()
+    if isinstance(call.step, Claim) and variant == "granted":
+        name = at.go_on(call)
+        return [("Cancel" if name == "Claim" else name, task)]
+    if isinstance(call.step, Replan):
+        at.let(call)
+    else:
+        at.let(call, error=StorageDownError(), effect=False)
+    return [("Cancel", task)]
+
+
+_CAN_FAIL = (Claim, Replan, Abandon, StartRun, Reply, CountTaken)
+
+
+def _fail(world: World, task: str, _: str) -> Done:
+    at = _At(world, "Fail", task)
+    at.let(at.pending(*_CAN_FAIL), error=StorageDownError(), effect=False)
+    return [("Fail", task)]
+
+
+def _fail_unheard(world: World, task: str, _: str) -> Done:
+    at = _At(world, "FailUnheard", task)
+    at.let(at.pending(Claim, Abandon, StartRun, Reply, CountTaken), error=StorageDownError())
+    return [("FailUnheard", task)]
+
+
+def _command_fails(world: World, task: str, _: str) -> Done:
+    at = _At(world, "CommandFails", task)
+    at.idle()
+    call = at.command(at.process.runner.send(world.workspace_of(at.process), THREAD, "lost"))
+    at.let(call, error=StorageDownError(), effect=False)
+    return [("CommandFails", task)]
+
+
+def _release_fails(world: World, task: str, variant: str) -> Done:
+    at = _At(world, "ReleaseFails", task)
+    at.let(at.pending(Release), error=StorageDownError(), effect=variant == "unheard")
+    return [("ReleaseFails", task)]
+
+
+def _lapse(world: World, task: str, _: str) -> Done:
+    world.lapse()
+    return [("Lapse", task)]
+
+
+def _expire(world: World, *_: str) -> Done:
+    world.lapse()
+    return [("Expire", "")]
+
+
+def _crash(world: World, name: str, _: str) -> Done:
+    world.processes[name].crash()
+    return [("Crash", name)]
+
+
+def _restart(world: World, name: str, variant: str) -> Done:
+    process = world.processes[name]
+    if not process.is_down:
+        raise ImpossibleError("Restart", name, "it runs")
+    process.restart()
+    return _sweep(world, process, _free_slot(process, variant), "Restart", name)
+
+
+ENDS = ("completed", "failed", "stopped", "lost")
+
+ACTIONS: Mapping[str, Action] = {
+    action.name: action
+    for action in (
+        Action("Send", "task", _send, "Runner.send, steps.Send"),
+        Action("Answer", "task", _answer, "Runner.answer, steps.Answer"),
+        Action("Ask", "task", _ask, "Runner.resume, steps.Ask"),
+        Action("Post", "world", _post, "Workspace.post_message, steps.Post"),
+        Action("Note", "world", _note, "Workspace.post_message, steps.Post"),
+        Action("Claim", "task", _going_on("Claim", Claim), "steps.Claim"),
+        Action("Refused", "task", _going_on("Refused", Claim), "steps.Claim"),
+        Action("NothingAsked", "task", _going_on("NothingAsked", Claim), "steps.Claim"),
+        Action("Replan", "task", _going_on("Replan", Replan), "steps.Replan"),
+        Action("Abandon", "task", _going_on("Abandon", Abandon), "steps.Abandon"),
+        Action("StartRun", "task", _going_on("StartRun", StartRun), "steps.StartRun"),
+        Action("Reply", "task", _going_on("Reply", Reply), "steps.Reply"),
+        Action("CountTaken", "task", _going_on("CountTaken", CountTaken), "steps.CountTaken"),
+        Action(
+            "Fenced",
+            "task",
+            _going_on("Fenced", Abandon, StartRun, Reply, CountTaken),
+            "steps.loads.hold_fast",
+        ),
+        Action("Renew", "task", _renew, "HeldClaim, steps.Renew"),
+        Action("LoseClaim", "task", _lose_claim, "HeldClaim, steps.Renew"),
+        Action("Deliver", "task", _deliver, "Watcher"),
+        Action("EndRun", "task", _end_run, "steps.EndRun", ENDS),
+        Action("Pause", "task", _pause, "steps.EndRun"),
+        Action("Release", "task", _going_on("Release", Release), "steps.Release"),
+        Action("LookAgain", "process", _look_again, "Looks, steps.LookAgain"),
+        Action("Recover", "task", _recover, "Runner.recover"),
+        Action("Cancel", "task", _cancel, "Claimant.abandon_caller", ("failed", "granted")),
+        Action("Fail", "task", _fail, "Claimant"),
+        Action("CommandFails", "task", _command_fails, "Runner"),
+        Action("FailUnheard", "task", _fail_unheard, "Claimant"),
+        Action(
+            "EndFails",
+            "task",
+            _end_fails,
+            "Claimant",
+            ("ending", "ending unheard", "pausing", "pausing unheard"),
+        ),
+        Action("ReleaseFails", "task", _release_fails, "Claimant, Looks", ("", "unheard")),
+        Action("LookFails", "process", _look_fails, "Looks"),
+        Action("Lapse", "task", _lapse, "the storage's lease"),
+        Action("LetGo", "task", _let_go, "HeldClaim"),
+        Action("Crash", "process", _crash, "the process"),
+        Action("Expire", "world", _expire, "the storage's lease"),
+        Action("Restart", "process", _restart, "Runner.recover"),
+    )
+}
+"""Every action of the model."""

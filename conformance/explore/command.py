@@ -1,0 +1,175 @@
+"""The command `explore`: walk the real runner beside the model, and count what was reached."""
+
+import argparse
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from conformance.actions import ACTIONS
+from conformance.beside import Beside
+from conformance.explore.again import Walked, shrink
+from conformance.explore.machine import explore, make_machine
+from conformance.explore.profiles import PROFILES, Profile
+from conformance.explore.record import save_walk, trace_of
+from conformance.explore.tally import PAIRS, Tally
+from conformance.explore.walk import Walker
+from conformance.properties import AT_EVERY_STEP
+from conformance.report import Column, Failure, Outcome, Row, make_table, print_failures
+from conformance.tlc.story import tell
+
+AS_EXPECTED, NOT_AS_EXPECTED = 0, 1
+
+_COLUMNS = (Column("action"), Column("times", number=True), Column("with a fault", number=True))
+
+
+def add_explore_options(parser: argparse.ArgumentParser) -> None:
+    """Give the parser the command's options."""
+    parser.add_argument(
+        "--profile",
+        choices=PROFILES,
+        default="pull-request",
+        help="how much to explore: pull-request unless given",
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="begin with the walks of seed N")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all of it to FILE as JSON")
+
+
+@dataclass(slots=True)
+class Explore:
+    """The command, and what it needs: the project's folder, and the console that it prints to."""
+
+    root: Path
+    console: Console
+    tally: Tally = field(default_factory=Tally)
+
+    def run(self, profile: str, seed: int, json: Path | None) -> int:
+        """Explore as the profile says; print what was reached, and every walk that went wrong.
+
+        Returns 0 if nothing broke and every action and pair was reached, 1 if not.
+        """
+        logging.getLogger("threadclaim").addHandler(
+            logging.NullHandler()
+        )  # faults are logged, as they should
+        logging.getLogger("threadclaim").propagate = False
+        began = time.perf_counter()
+        wrong: Walked | None = None
+        try:
+            wrong = self._explore(PROFILES[profile], seed)
+        except KeyboardInterrupt:
+            self.console.print("Stopped; this is what was reached.")
+        return self._report(profile, seed, wrong, time.perf_counter() - began, json)
+
+    def _explore(self, profile: Profile, seed: int) -> Walked | None:
+        """Explore until a walk goes wrong, and give that one, shrunk; None if none does."""
+        for number in _rounds(profile, seed):
+            self.console.print(Text(f"Walks from seed {number * profile.walks}."))
+            wrong = self._walks(profile, number) or self._examples(profile, number)
+            if wrong is not None:
+                return wrong
+        return None
+
+    def _walks(self, profile: Profile, number: int) -> Walked | None:
+        """The walks that are steered."""
+        walker = Walker(self.tally)
+        for seed in range(number * profile.walks, (number + 1) * profile.walks):
+            try:
+                walker.walk(seed, profile.steps)
+            except Exception:  # noqa: BLE001  # whatever goes wrong is shrunk, and told
+                return _shrunk(walker.beside)
+        return None
+
+    def _examples(self, profile: Profile, number: int) -> Walked | None:
+        """The walks that Hypothesis chooses."""
+        found: list[Beside] = []
+        machine = make_machine(self.tally, found.append)
+        try:
+            explore(machine, examples=profile.examples, steps=profile.steps, number=number)
+        except Exception:  # noqa: BLE001  # whatever goes wrong is shrunk, and told
+            return _shrunk(found[-1] if found else None)
+        return None
+
+    # ---- What it says.
+
+    def _report(
+        self, profile: str, seed: int, wrong: Walked | None, seconds: float, json: Path | None
+    ) -> int:
+        """Print and write what was found."""
+        tally = self.tally
+        failures = [*self._story(wrong), *self._missed(profile, seed)]
+        rows = [_row(action, tally) for action in sorted(ACTIONS, key=lambda action: -tally.actions[action])]
+        self.console.print(
+            make_table(_COLUMNS, [(bool(row["count"]), [str(cell) for cell in row.values()]) for row in rows])
+        )
+        figures = {
+            "steps": tally.steps,
+            "walks": tally.walks,
+            "steps_per_second": round(tally.steps / seconds),
+            "actions": len(ACTIONS),
+            "actions_reached": len(ACTIONS) - len(tally.missed_actions),
+            "pairs": len(PAIRS),
+            "pairs_reached": len(PAIRS) - len(tally.missed_pairs),
+            "properties": len(AT_EVERY_STEP),
+            "violations": 0 if wrong is None else 1,
+            "seconds": round(seconds, 1),
+        }
+        print_failures(self.console, failures, tally.walks + (wrong is not None))
+        if not failures:
+            self.console.print(_said(figures), soft_wrap=True)
+        if json:
+            Outcome(not failures, "explore", figures, rows).save(json)
+        return NOT_AS_EXPECTED if failures else AS_EXPECTED
+
+    def _story(self, wrong: Walked | None) -> Iterator[Failure]:
+        """A walk that went wrong, told, and saved to be walked again."""
+        if wrong is None:
+            return
+        why = str(wrong.error)
+        path = self.root / "traces" / "found" / f"{wrong.kind[-1]}.itf.json"
+        save_walk(path, wrong.beside, why, wrong.last, ", ".join(wrong.kind[1:]))
+        shown = path.relative_to(self.root)
+        story = tell(trace_of(wrong.beside, wrong.last), initial=False)
+        yield Failure("a walk", [why], f"python -m conformance replay {shown}", story)
+
+    def _missed(self, profile: str, seed: int) -> Iterator[Failure]:
+        """What was never reached."""
+        command = f"python -m conformance explore --profile {profile} --seed {seed}"
+        tally = self.tally
+        if tally.missed_actions:
+            yield Failure("actions", [f"Never reached: {', '.join(tally.missed_actions)}."], command)
+        if tally.missed_pairs:
+            named = ", ".join(f"{fault} at {action}" for action, fault in tally.missed_pairs)
+            yield Failure("pairs of an action and a fault", [f"Never reached: {named}."], command)
+
+
+def _rounds(profile: Profile, seed: int) -> Iterator[int]:
+    """The numbers of a profile's rounds."""
+    return iter(range(seed, seed + profile.rounds)) if profile.rounds else count(seed)
+
+
+def _shrunk(beside: Beside | None) -> Walked:
+    """A walk that went wrong, with as few steps as still do."""
+    if beside is None:
+        raise RuntimeError("A walk went wrong before its world was made.")
+    return shrink(beside.model.constants, beside.tried)
+
+
+def _row(action: str, tally: Tally) -> Row:
+    """An action's row."""
+    faults = sum(times for (due, _), times in tally.pairs.items() if due == action)
+    return {"action": action, "count": tally.actions[action], "with_fault": faults}
+
+
+def _said(figures: Mapping[str, int | float]) -> str:
+    """The figures in a sentence."""
+    return (
+        f"As expected: {figures['steps']:,} steps in {figures['walks']:,} walks, "
+        f"{figures['steps_per_second']:,} a second; {figures['actions_reached']} of {figures['actions']} "
+        f"actions, {figures['pairs_reached']} of {figures['pairs']} pairs of an action and a fault; "
+        f"{figures['properties']} properties, none broken."
+    )

@@ -1,0 +1,150 @@
+"""The state machine that Hypothesis explores: a rule for each action of the model, with the model's guard."""
+
+from collections.abc import Callable
+
+from hypothesis import HealthCheck, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from conformance.actions import ACTIONS, ImpossibleError
+from conformance.beside import Beside
+from conformance.explore.candidates import NEXT
+from conformance.explore.tally import Tally
+from conformance.explore.walk import SHAPES, Walker, check, constants_of, may_be
+from conformance.model.model import Model
+from conformance.world.process import MakeRunner, make_runner
+from conformance.world.world import World
+
+ON = frozenset(action for actions in NEXT.values() for action in actions) | {"Fenced"}
+"""What tasks go on with."""
+
+Picks = st.integers(min_value=0, max_value=11)
+"""Picks one of the actors that may take an action, and one of its variants."""
+
+
+class ExplorationMachine(RuleBasedStateMachine):
+    """The runner beside the model. `make_machine` adds a rule for each action."""
+
+    tally: Tally
+    make: MakeRunner
+    model: type[Model]
+    report: Callable[[Beside], None]
+
+    def __init__(self) -> None:
+        """No world yet: its shape is drawn."""
+        super().__init__()
+        self.beside: Beside | None = None
+        self._actors: dict[str, list[str]] | None = None
+        self.broke = False
+
+    @initialize(shape=st.sampled_from(SHAPES))
+    def begin(self, shape: tuple[int, int]) -> None:
+        """Begin with a world of this shape."""
+        constants = constants_of(shape)
+        self.beside = Beside(self.model(constants), World(constants, self.make))
+
+    def actors(self, action: str) -> list[str]:
+        """Who may take an action now, by the model."""
+        beside = self.beside
+        if beside is None:
+            return []
+        if self._actors is None:
+            self._actors = {}
+        if action not in self._actors:
+            constants = beside.model.constants
+            by = {"task": constants.tasks, "process": constants.procs, "world": ("",)}[ACTIONS[action].by]
+            self._actors[action] = [actor for actor in by if may_be(beside, action, actor)]
+        return self._actors[action]
+
+    @precondition(lambda self: self.beside is not None)
+    @rule(picks=st.lists(Picks, min_size=1, max_size=8))
+    def go_on(self, picks: list[int]) -> None:
+        """Let tasks go on as they would, some steps at once: so that walks come far."""
+        for pick in picks:
+            assert self.beside is not None  # noqa: S101  # for the types: the rule's guard
+            waiting = [action for action in sorted(ON) if self.actors(action)]
+            if not waiting:
+                return
+            self.take(waiting[pick % len(waiting)], pick)
+
+    def take(self, action: str, pick: int) -> None:
+        """Take a step, and check every property."""
+        beside, actors = self.beside, self.actors(action)
+        assert beside is not None  # noqa: S101  # for the types: the rule's guard
+        variants = ACTIONS[action].variants
+        before = beside.state
+        self._actors = None
+        self.broke = True
+        try:
+            taken = beside.take(action, actors[pick % len(actors)], variants[pick // 4 % len(variants)])
+        except ImpossibleError:
+            self.broke = False
+            return
+        check(beside)
+        self.broke = False
+        for done in taken.done[:1]:
+            self.tally.count(beside.model.constants, before, *done)
+
+    def teardown(self) -> None:
+        """End the walk: all that is fair, and the audit; then the world."""
+        if self.beside is None:
+            return
+        try:
+            if not self.broke:
+                self.broke = True
+                Walker(self.tally).end(self.beside)
+                self.broke = False
+                self.tally.walks += 1
+        finally:
+            if self.broke:
+                type(self).report(self.beside)
+            self.beside.world.close()
+
+
+def _rule_of(action: str) -> Callable[..., None]:
+    """The rule of an action, with the model's guard."""
+
+    def take(self: ExplorationMachine, pick: int) -> None:
+        self.take(action, pick)
+
+    take.__name__ = action
+    take.__doc__ = f"Do {action}."
+    return precondition(lambda self: bool(self.actors(action)))(rule(pick=Picks)(take))
+
+
+def make_machine(
+    tally: Tally,
+    report: Callable[[Beside], None],
+    make: MakeRunner = make_runner,
+    model: type[Model] = Model,
+) -> type[ExplorationMachine]:
+    """A machine that counts in `tally`, and tells `report` of each walk that goes wrong; the last is shrunk.
+
+    `make` makes the runner of a process, and `model` is what it is stepped beside.
+    """
+    parts = {"tally": tally, "make": staticmethod(make), "model": model, "report": staticmethod(report)}
+    rules = {action: _rule_of(action) for action in ACTIONS}
+    return type("ExplorationMachine", (ExplorationMachine,), {**parts, **rules})
+
+
+def explore(machine: type[ExplorationMachine], *, examples: int, steps: int, number: int) -> None:
+    """Explore `examples` walks of at most `steps` steps, by the seed `number`; raises what one raises."""
+    seed(number)(machine)
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+            print_blob=False,
+            report_multiple_bugs=False,
+        ),
+    )

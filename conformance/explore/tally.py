@@ -1,0 +1,80 @@
+"""How often each action happened, and each fault where something else was due: what exploration reached."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from conformance.actions import ACTIONS
+from conformance.explore.candidates import NEXT, faults_of
+from conformance.model.state import HAS_CLAIM, Constants, State
+
+Pair = tuple[str, str]
+"""An action that a task was about to take, and the fault that came to it instead."""
+
+AT_FAULTS = ("Cancel", "Fail", "FailUnheard", "EndFails", "ReleaseFails", "LoseClaim", "LetGo", "Fenced")
+
+
+def due_of(at: str) -> str:
+    """The action that a task is about to take, by where it is; a run's, its end."""
+    return "EndRun" if at == "running" else NEXT[at][0]
+
+
+def _pairs() -> frozenset[Pair]:
+    """Every pair of an action and a fault that may come to whoever is about to take it."""
+    places = HAS_CLAIM | {"claim"}
+    pairs = {(due_of(at), fault) for at in places for fault in faults_of(at, cmd=True)}
+    pairs |= {(due_of(at), "Crash") for at in places}
+    pairs |= {(due_of(at), "Lapse") for at in HAS_CLAIM}
+    # Its claimant waits for an answer there, hears of it first, and stops then: at Replan, or later.
+    pairs -= {(due_of(at), "LetGo") for at in HAS_CLAIM if at not in {"replan", "ending", "pausing"}}
+    return frozenset(pairs | {("EndRun", "LetGo"), ("Pause", "LetGo")})
+
+
+PAIRS = _pairs()
+
+
+@dataclass(slots=True)
+class Tally:
+    """What happened, and how often."""
+
+    actions: Counter[str] = field(default_factory=Counter)
+    pairs: Counter[Pair] = field(default_factory=Counter)
+    steps: int = 0
+    walks: int = 0
+
+    def count(self, constants: Constants, before: State, action: str, actor: str) -> None:
+        """Count one step from `before`."""
+        self.steps += 1
+        self.actions[action] += 1
+        if action == "Crash":
+            for place in constants.places_of[actor]:
+                self._pair(before.task[place].at, action)
+        elif action == "Lapse" or action in AT_FAULTS:
+            self._pair(before.task[constants.place[actor]].at, action)
+
+    def _pair(self, at: str, fault: str) -> None:
+        """Count a fault that came to a task."""
+        if at in NEXT:
+            self.pairs[due_of(at), fault] += 1
+
+    def rarity(self, action: str, at: str) -> float:
+        """How much an action is favoured: the rarer it was, or came to a task at such a place, the more."""
+        if (pair := (due_of(at), action) if at in NEXT else None) in PAIRS and pair is not None:
+            return min(6.0, max(0.5, (self.steps / (4 * len(PAIRS)) + 1) / (self.pairs[pair] + 1)))
+        return min(4.0, max(0.5, (self.steps / len(ACTIONS) + 1) / (self.actions[action] + 1)))
+
+    def add(self, other: "Tally") -> None:
+        """Add what another counted."""
+        self.actions += other.actions
+        self.pairs += other.pairs
+        self.steps += other.steps
+        self.walks += other.walks
+
+    @property
+    def missed_actions(self) -> list[str]:
+        """The actions that never happened."""
+        return sorted(set(ACTIONS) - set(self.actions))
+
+    @property
+    def missed_pairs(self) -> list[Pair]:
+        """The pairs that never happened."""
+        return sorted(PAIRS - set(self.pairs))

@@ -1,0 +1,113 @@
+"""One walk: the real runner taken from step to step beside the model, and checked after each."""
+
+import random
+from dataclasses import dataclass
+
+from conformance.actions import ACTIONS, ImpossibleError
+from conformance.beside import Beside
+from conformance.explore.candidates import candidates
+from conformance.explore.finish import finish
+from conformance.explore.tally import Tally
+from conformance.ledger import audit
+from conformance.model.model import Model
+from conformance.model.state import MANY, Constants
+from conformance.properties import broken
+from conformance.world.process import MakeRunner, make_runner
+from conformance.world.world import World
+
+SHAPES: tuple[tuple[int, int], ...] = ((2, 1), (2, 2), (3, 1), (1, 2))
+"""How many processes, and tasks of each, the walks have in turn."""
+
+
+def may_be(beside: Beside, action: str, actor: str) -> bool:
+    """Whether the model allows a step, or it must change nothing: a look at a claim that is held, say."""
+    if beside.allows(action, actor):
+        return True
+    return (action == "LookAgain" and beside.state.lease != "free") or action == "Recover"
+
+
+class BrokenError(AssertionError):
+    """A property is broken."""
+
+    def __init__(self, names: tuple[str, ...], why: str = "") -> None:
+        """Say which."""
+        super().__init__(f"Broken: {', '.join(names)}. {why}".strip())
+        self.names = names
+
+
+def constants_of(shape: tuple[int, int], *, messages: int = 5, notes: int = 5) -> Constants:
+    """The bounds of a walk: any number of faults, few messages and notes."""
+    return Constants.of(
+        *shape,
+        max_msgs=messages,
+        max_notes=notes,
+        max_crash=MANY,
+        max_lapse=MANY,
+        max_cancel=MANY,
+        max_fail=MANY,
+    )
+
+
+def check(beside: Beside) -> None:
+    """Check every property of the last step; raise BrokenError."""
+    if names := broken(beside.model.constants, beside.before, beside.state):
+        raise BrokenError(names)
+
+
+@dataclass(slots=True)
+class Walker:
+    """Walks, steered towards what `tally` says has been rare."""
+
+    tally: Tally
+    make: MakeRunner = make_runner
+    model: type[Model] = Model
+    beside: Beside | None = None
+
+    def walk(self, seed: int, length: int) -> Beside:
+        """Walk at most `length` steps from the beginning, and then to the end of all that is fair.
+
+        Raises DivergedError, BrokenError or LeftOverError; `beside` is the walk then.
+        """
+        rng = random.Random(seed)  # noqa: S311  # a walk, no secret
+        constants = constants_of(SHAPES[seed % len(SHAPES)])
+        with World(constants, self.make) as world:
+            beside = self.beside = Beside(self.model(constants), world)
+            for _ in range(length):
+                if not self.step(beside, rng):
+                    break
+            self.end(beside)
+        self.tally.walks += 1
+        return beside
+
+    def step(self, beside: Beside, rng: random.Random) -> bool:
+        """Take one step, whichever the weights and `rng` choose; False if there is none to take."""
+        constants, state = beside.model.constants, beside.state
+        found = list(candidates(constants, state))
+        at = {name: task.at for name, task in zip(constants.tasks, state.task, strict=True)}
+        rarity = self.tally.rarity
+        weights = [weight * rarity(action, at.get(actor, "")) for action, actor, weight in found]
+        while found:
+            place = rng.choices(range(len(found)), weights)[0]
+            action, actor, _ = found.pop(place)
+            weights.pop(place)
+            if may_be(beside, action, actor) and self._take(beside, action, actor, rng):
+                return True
+        return False
+
+    def _take(self, beside: Beside, action: str, actor: str, rng: random.Random) -> bool:
+        """Take a step, if the world can."""
+        state, variants = beside.state, ACTIONS[action].variants
+        try:
+            taken = beside.take(action, actor, rng.choice(variants))
+        except ImpossibleError:
+            return False
+        check(beside)
+        for done in taken.done[:1]:
+            self.tally.count(beside.model.constants, state, *done)
+        return True
+
+    def end(self, beside: Beside) -> None:
+        """End a walk: all that is fair, and the audit."""
+        finish(beside)
+        if wrong := audit(beside.world, beside.state):
+            raise BrokenError(("ledger",), " ".join(wrong))

@@ -1,0 +1,80 @@
+"""What the real log says was consumed, and what the real agents were told: against the model's ghosts.
+
+The ghosts of the model say what should have been consumed and given. Here the log itself, and the agents, are
+asked, so that neither the runner nor the model has the last word about itself.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from conformance.model.state import State
+from conformance.world.process import THREAD
+from conformance.world.world import World
+from threadclaim.events import Envelope, RequestAnswered, RunEnded, RunPaused, RunStarted
+from threadclaim.thread import RunStatus
+
+
+def consumed(entries: Sequence[Envelope]) -> Counter[int]:
+    """How often the log says that each message was consumed, by its seq."""
+    found: Counter[int] = Counter()
+    for entry in entries:
+        match entry.event:
+            case RunStarted(consumes=seqs):
+                found.update(seqs)
+            case RunPaused(delivered=seqs) | RunEnded(delivered=seqs):
+                found.update(seqs)
+            case RequestAnswered(message_seq=int() as seq):
+                found[seq] += 1
+            case _:
+                pass
+    return found
+
+
+def audit(world: World, state: State) -> list[str]:
+    """What is wrong, in sentences: the log and the agents against `state`, in which nothing goes on."""
+    entries = world.loop.run(world.workspace.read(threads=[THREAD]))
+    seqs = [entry.seq for entry in entries if _is_position(entry)]
+    place = {seq: index for index, seq in enumerate(seqs, 1)}
+    recorded = consumed(entries)
+    replies = {e.seq: e.event.message_seq for e in entries if isinstance(e.event, RequestAnswered)}
+    told = {place[seq] for seq in world.told.messages}
+    told |= {place[seq] for answer in world.told.answers if (seq := replies[answer]) is not None}
+    wrong = [
+        f"The log consumes message {place[seq]} {times} times."
+        for seq, times in recorded.items()
+        if times > 1
+    ]
+    if (logged := {place[seq] for seq in recorded}) != state.once:
+        wrong.append(f"The log consumes {sorted(logged)}; the model {sorted(state.once)}.")
+    # A reply counts as given as it is recorded. The start that would tell the agent may go unheard; or a
+    # failure has left it to the next command.
+    unresumed = _abandoned(entries) | _answered(world)
+    waiting = {place[seq] for answer, seq in replies.items() if seq and _run_of(entries, answer) in unresumed}
+    if untold := state.given - told - waiting:
+        wrong.append(f"The model gave {sorted(untold)} to an agent, and no agent was told.")
+    if unknown := told - state.given - state.unheard:
+        wrong.append(f"An agent was told of {sorted(unknown)}, and the model gave it to none.")
+    return wrong
+
+
+def _abandoned(entries: Sequence[Envelope]) -> set[str]:
+    """The runs that were recorded as abandoned."""
+    return {
+        e.event.run_id for e in entries if isinstance(e.event, RunEnded) and e.event.reason == "abandoned"
+    }
+
+
+def _answered(world: World) -> set[str]:
+    """The thread's run, if it is answered and has not resumed."""
+    run = world.loop.run(world.workspace.thread(THREAD)).run
+    return {run.run_id} if run is not None and run.status is RunStatus.ANSWERED else set()
+
+
+def _run_of(entries: Sequence[Envelope], seq: int) -> str | None:
+    """The run that an entry is of."""
+    return next(entry.run_id for entry in entries if entry.seq == seq)
+
+
+def _is_position(entry: Envelope) -> bool:
+    """Whether an entry is one in the model's log."""
+    return entry.event.type in {"message_posted", "request_answered"}

@@ -1,0 +1,193 @@
+"""The world as a state of the model: every variable but the ghosts, read from storage and from the runners.
+
+Positions in the log are counted as the model counts them: messages, and notes. A run's own events are
+no position here (spec/ThreadClaim.tla leaves them out), and a cursor that stands on one counts as on the
+last position before it.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.model.state import IDLE, NO_LOOK, Look, Run, State, Task
+from conformance.world.gates import Call
+from conformance.world.process import THREAD, Process, Slot
+from conformance.world.world import SCOPE, World
+from threadclaim.events import Envelope, MessagePosted, RequestAnswered
+from threadclaim.handover import Leaving
+from threadclaim.steps import Abandon, Claim, CountTaken, EndRun, Release, Replan, Reply, StartRun
+from threadclaim.steps.loads import load_taken, load_thread
+from threadclaim.storage.protocol import Transaction, asked_cursor, lease_name
+from threadclaim.thread import RunStatus, Thread
+
+DOWN = IDLE._replace(at="down")
+
+Plain = tuple[Any, ...]
+"""A state without its ghosts: what the world can show of it."""
+
+
+def plain(state: State) -> Plain:
+    """A state of the model without its ghosts."""
+    tasks = tuple((t.at, t.cmd, t.pos, t.fed, t.seen, t.due) for t in state.task)
+    return (state.log, state.asked, state.taken, state.lease, state.run, tasks, state.look)
+
+
+PLAIN_NAMES = ("log", "asked", "taken", "lease", "run", "task", "look")
+"""What `plain` tells, in its order."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Read what storage holds of the thread, and the log past an entry."""
+
+    after: int
+
+    async def __call__(self, tx: Transaction) -> tuple[Sequence[Envelope], int, int, str | None, Thread]:
+        return (
+            await tx.read(after_seq=self.after),
+            await tx.cursor(asked_cursor(THREAD)) or 0,
+            await load_taken(tx, THREAD),
+            await tx.holder(lease_name(THREAD)),
+            await load_thread(tx, THREAD),
+        )
+
+
+class Reader:
+    """Reads one world, as often as asked."""
+
+    def __init__(self, world: World) -> None:
+        """Nothing is read yet."""
+        self.world = world
+        self.log = world.log
+        self.seqs: list[int] = []
+        self.head = 0
+
+    def read(self) -> Plain:
+        """The world as it stands, without ghosts."""
+        world = self.world
+        entries, asked, taken, holder, thread = world.loop.run(
+            world.storage.transact(SCOPE, _Read(self.head))
+        )
+        self._count(entries)
+        tasks = {slot.name: (process, slot) for process in world.processes.values() for slot in process.slots}
+        holders = {slot.claimant.holder: slot.name for _, slot in tasks.values() if slot.claimant is not None}
+        read = {name: self._task(process, slot) for name, (process, slot) in tasks.items()}
+        return (
+            tuple(self.log),
+            self.position(asked),
+            self.position(taken),
+            "free" if holder is None else holders.get(holder, "dead"),
+            self._run(thread, holders, read),
+            tuple(self._plain(read[name]) for name in world.constants.tasks),
+            tuple(self._look(world.processes[name]) for name in world.constants.procs),
+        )
+
+    def position(self, seq: int) -> int:
+        """A place in the world's log as one in the model's."""
+        return bisect_right(self.seqs, seq)
+
+    def _count(self, entries: Sequence[Envelope]) -> None:
+        """Add entries to the model's log, if they are positions there."""
+        for entry in entries:
+            self.head = entry.seq
+            if isinstance(entry.event, MessagePosted | RequestAnswered):
+                self.log.append("msg" if entry.is_message else "note")
+                self.seqs.append(entry.seq)
+
+    @staticmethod
+    def _plain(task: Task) -> Plain:
+        return (task.at, task.cmd, task.pos, task.fed, task.seen, task.due)
+
+    def _run(self, thread: Thread, holders: dict[str, str], tasks: dict[str, Task]) -> Run:
+        """The thread's run; by nobody once its task has let go of it."""
+        run = thread.run
+        if run is None or run.status is RunStatus.ENDED:
+            return Run("idle", "none")
+        by = holders.get(run.segment)
+        if run.status is not RunStatus.ACTIVE or by is None:
+            return Run(run.status.value, "none")
+        # A task that leaves has let go of its run, but for one whose start's answer was lost.
+        has_let_go = tasks[by].at == "release" and tasks[by].due == "all"
+        return Run("active", "none" if has_let_go else by)
+
+    # ---- Tasks.
+
+    def _task(self, process: Process, slot: Slot) -> Task:
+        """What a task of the model is at."""
+        if process.is_down:
+            return DOWN
+        if slot.claimant is None:
+            return IDLE
+        call = process.call_of(slot)
+        task = self._at_call(slot, call) if call is not None else self._running(slot)
+        is_callers = slot.caller is not None and not slot.caller.done() and task.at not in NO_CALLERS
+        return task._replace(cmd=is_callers and self.world.constants.max_cancel > 0)
+
+    def _running(self, slot: Slot) -> Task:
+        """A task whose run goes on, or whose end is to be recorded."""
+        if slot.run is None:
+            raise RuntimeError(f"{slot.name} waits, and for no call that is known.")
+        fed = frozenset(map(self.position, slot.run.delivered))
+        pos = max((self.position(slot.input_seq), *fed))
+        return IDLE._replace(at=slot.trying or "running", pos=pos, fed=fed)
+
+    def _at_call(self, slot: Slot, call: Call) -> Task:  # noqa: C901, PLR0911  # one for each call
+        """A task that waits for a call to take effect."""
+        seen = self._seen(slot)
+        match call.step:
+            case Claim():
+                return IDLE._replace(at="claim", seen=seen)
+            case Replan():
+                return IDLE._replace(at="replan", seen=seen)
+            case Abandon():
+                return IDLE._replace(at="abandon", seen=seen)
+            case CountTaken(position=seq):
+                return IDLE._replace(at="count", seen=seen, pos=self.position(seq))
+            case Reply(message=message):
+                return IDLE._replace(at="reply", seen=seen, pos=self.position(message.seq))
+            case StartRun(input_seq=seq, consumes=consumes, resumed=resumed):
+                at = "prompt" if not resumed else "replied" if slot.replied else "resume"
+                fed = frozenset(map(self.position, consumes))
+                return IDLE._replace(at=at, seen=seen, pos=self.position(seq), fed=fed)
+            case EndRun():
+                return self._running(slot)
+            case Release():
+                return self._leaving(slot)
+            case _:
+                raise RuntimeError(f"{slot.name} waits in {call.name}, which is no step of the model's task.")
+
+    def _leaving(self, slot: Slot) -> Task:
+        """A task that leaves."""
+        leaving = None if slot.claimant is None else slot.claimant.leaving
+        if leaving is None:
+            raise RuntimeError(f"{slot.name} releases its claim, and does not say how it leaves.")
+        due, seen, pos = self._rule(leaving)
+        return IDLE._replace(at="release", due=due, seen=seen, pos=pos)
+
+    def _rule(self, leaving: Leaving) -> tuple[str, int, int]:
+        """How somebody leaves, as the model tells it."""
+        if leaving.due == "all":
+            return "all", 0, 0
+        return "newer", self._counted(leaving.seen), self.position(leaving.input_seq)
+
+    def _seen(self, slot: Slot) -> int:
+        """How far was asked as a claimant last read it; the model keeps that only where something fails."""
+        return 0 if slot.claimant is None else self._counted(slot.claimant.seen)
+
+    def _counted(self, seq: int) -> int:
+        """A position that only failures make anything of."""
+        return self.position(seq) if self.world.constants.max_fail > 0 else 0
+
+    def _look(self, process: Process) -> Look:
+        """A process's look."""
+        if process.is_down:
+            return NO_LOOK
+        looks = process.runner._looks
+        if not looks.is_armed(SCOPE, THREAD):
+            return NO_LOOK
+        return Look(*self._rule(looks._why[SCOPE, THREAD]))
+
+
+NO_CALLERS = frozenset({"release", "running", "ending", "pausing", "idle", "down"})
+"""Where a task is nobody's caller's any more."""

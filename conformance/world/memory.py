@@ -1,0 +1,33 @@
+"""A storage in memory for the world: the library's, with what the world must be able to do to a lease."""
+
+from datetime import UTC, datetime
+from itertools import count
+from typing import TypeVar
+
+from typing_extensions import override
+
+from threadclaim.storage import InMemoryStorage, Scope, Step
+
+T = TypeVar("T")
+
+
+class WorldStorage(InMemoryStorage):
+    """The library's storage in memory, at a time that stands still; a lease lapses when the world says."""
+
+    def __init__(self) -> None:
+        """Hold nothing; ids are numbers."""
+        numbers = count(1)
+        super().__init__(
+            clock=lambda: 0.0,
+            now=lambda: datetime(2026, 1, 1, tzinfo=UTC),
+            new_id=lambda: f"e{next(numbers)}",
+        )
+
+    @override
+    async def transact(self, scope: Scope, step: Step[T]) -> T:
+        """Run a step where it is called: nobody cancels what the world does."""
+        return await self._transact(scope, step)
+
+    def lapse(self, scope: Scope, name: str) -> None:
+        """Let a lease lapse."""
+        self._scopes[scope].leases.pop(name, None)
