@@ -8,7 +8,8 @@ What an application uses is imported from here, and loaded as it is first used:
 - `Workspaces`, `Workspace` and `HeldThread`, the handles to what is stored, and `InMemoryStorage`;
 - who acts: `PersonActor`, `AgentActor`, `ExternalAgentActor`, `SystemActor`;
 - what a paused run is answered with: `Reply`, `Approve`, `Deny`, `FormValues`;
-- what came of a turn: `Completed`, `Paused`, `Failed`, `Stopped`.
+- what came of a turn: `Completed`, `Paused`, `Failed`, `Stopped`;
+- `run_directly`, for a run without a runner.
 
 The rest is imported from where it is:
 
@@ -50,6 +51,7 @@ _MODULES = {
     "TurnInput": "threadclaim.turn",
     "Workspace": "threadclaim.workspace",
     "Workspaces": "threadclaim.workspace",
+    "run_directly": "threadclaim.direct",
 }
 
 __all__ = ["__version__", *_MODULES]  # noqa: PLE0604  # the names are strings

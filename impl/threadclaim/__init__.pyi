@@ -1,3 +1,4 @@
+from threadclaim.direct import run_directly
 from threadclaim.events import (
     AgentActor,
     Approve,
@@ -39,4 +40,5 @@ __all__ = [
     "Workspace",
     "Workspaces",
     "__version__",
+    "run_directly",
 ]

@@ -1,4 +1,4 @@
-"""Turns of pydantic-ai's agents. Only the demo imports pydantic_ai beside it; this needs pydantic-ai-slim >= 2.68."""
+"""Turns of pydantic-ai's agents, with pydantic-ai-slim >= 2.68. Only the demo imports it beside."""
 
 from threadclaim.pydantic_ai.turn import PydanticAITurn, current_turn
 

@@ -16,7 +16,7 @@ from threadclaim.steps.claims import (
     Replan,
 )
 from threadclaim.steps.commands import Answer, Ask, Post, Send
-from threadclaim.steps.runs import Abandon, EndRun, LoadHistory, RecordFact, Reply, StartRun
+from threadclaim.steps.runs import Abandon, DirectStart, EndRun, LoadHistory, RecordFact, Reply, StartRun
 
 __all__ = [
     "Abandon",
@@ -25,6 +25,7 @@ __all__ = [
     "Claim",
     "Claimed",
     "CountTaken",
+    "DirectStart",
     "EndRun",
     "LoadHistory",
     "LookAgain",

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from threadclaim.errors import RequestError
 from threadclaim.events import (
     RUNNER,
     Actor,
@@ -17,7 +18,7 @@ from threadclaim.events import (
 from threadclaim.steps.commands import commit_answers
 from threadclaim.steps.loads import hold_fast, load_thread
 from threadclaim.storage.protocol import UPGRADED, Transaction, taken_cursor
-from threadclaim.thread import Run
+from threadclaim.thread import Run, RunStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,42 @@ class Abandon:
         )
         await tx.append(ended, actor=RUNNER, thread_id=self.thread_id, run_id=run.run_id)
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class DirectStart:
+    """DirectRuns!DirectStart: record the start of a run without the runner, where the thread has none.
+
+    It takes no position. With `is_held`, `segment` is the holder of the thread's claim, which the start
+    relies on; a run that is active then is a dead one's, and is recorded as abandoned first.
+    """
+
+    thread_id: str
+    segment: str
+    run_id: str
+    actor: Actor
+    is_held: bool
+
+    async def __call__(self, tx: Transaction) -> tuple[Envelope, ...]:
+        """Gives the notices since the thread's last turn began.
+
+        Raises UnknownThread or ClaimLost; RequestError if the thread's run is not over.
+        """
+        run = (await load_thread(tx, self.thread_id)).run
+        if self.is_held:
+            await hold_fast(tx, self.thread_id, self.segment)
+            if run is not None and run.status is RunStatus.ACTIVE:
+                await Abandon(self.thread_id, self.segment, run.run_id)(tx)
+                run = (await load_thread(tx, self.thread_id)).run
+        if run is not None and run.status is not RunStatus.ENDED:
+            raise RequestError(
+                f"The run of thread {self.thread_id!r} is {run.status.value}, so no other starts beside it. "
+                "Wait until it has ended, and hold the thread; answer it if it waits for answers."
+            )
+        notices = await _notices(tx, self.thread_id)
+        started = RunStarted(self.run_id, self.segment, (), resumed=False)
+        await tx.append(started, actor=self.actor, thread_id=self.thread_id, run_id=self.run_id)
+        return notices
 
 
 @dataclass(frozen=True, slots=True)
