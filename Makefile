@@ -8,7 +8,7 @@ BIN := .venv/bin
 ARGS :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test verify models mutants controls guards lint types contracts fmt lock clean distclean
+.PHONY: help setup test verify explore replay twins models mutants controls guards lint types contracts fmt lock clean distclean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -23,9 +23,18 @@ test: lint types contracts ## check style, types and import contracts, then run 
 	@echo '== pytest'
 	@bash ci/coverage $(ARGS)
 
-verify: setup ## check what a pull request must keep: models, mutants and witnesses with TLC
+verify: setup ## check what a pull request must keep: the runner beside the model, and the model with TLC
 	@mkdir -p build
-	@$(BIN)/python -m conformance models --tier pull-request --json build/models.json $(ARGS)
+	@$(BIN)/python -m conformance verify --json build/verify.json $(ARGS)
+
+explore: setup ## walk the real runner beside the model: ARGS="--profile nightly", or explore, until stopped
+	@$(BIN)/python -m conformance explore $(ARGS)
+
+replay: setup ## carry out the counterexamples of traces/: on the mutants' twins, and on the library
+	@$(BIN)/python -m conformance replay $(ARGS)
+
+twins: setup ## spoil the runner as each mutant of the model is, and see what catches it
+	@$(BIN)/python -m conformance mutants $(ARGS)
 
 models: setup ## run models, mutants and witnesses with TLC
 	@$(BIN)/python -m conformance models $(ARGS)

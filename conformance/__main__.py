@@ -11,12 +11,16 @@ from pathlib import Path
 from types import FrameType
 
 from conformance.explore.command import Explore, add_explore_options
+from conformance.matrix import Mutants, add_mutant_options
+from conformance.model.command import Search, add_search_options
 from conformance.models.command import COULD_NOT_RUN, Models, add_options, options_from
 from conformance.models.controls import Controls, add_control_options
 from conformance.models.guards_command import Guards, add_guard_options, guard_options_from
+from conformance.replay.command import Replay, add_replay_options
 from conformance.report import make_console
 from conformance.tlc.run import check
 from conformance.tlc.tools import find_tools
+from conformance.verify import Verify, add_verify_options
 from conformance.view.command import View, add_view_options, view_options_from
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,6 +31,26 @@ _Run = Callable[[argparse.Namespace], int]
 def _models(arguments: argparse.Namespace) -> int:
     """Run the command `models`."""
     return Models(ROOT, make_console(), find_tools, check).run(options_from(arguments))
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    """Run the command `replay`."""
+    return Replay(ROOT, make_console()).run(arguments.traces, arguments.json)
+
+
+def _mutants(arguments: argparse.Namespace) -> int:
+    """Run the command `mutants`."""
+    return Mutants(ROOT, make_console()).run(arguments.only, arguments.json)
+
+
+def _search(arguments: argparse.Namespace) -> int:
+    """Run the command `search`."""
+    return Search(ROOT, make_console()).run(arguments.only, arguments.tier, arguments.json)
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    """Run the command `verify`."""
+    return Verify(ROOT, make_console()).run(arguments.build, arguments.json)
 
 
 def _controls(arguments: argparse.Namespace) -> int:
@@ -50,6 +74,11 @@ def _explore(arguments: argparse.Namespace) -> int:
 
 
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], _Run]] = {
+    "verify": (
+        "run all that a pull request must keep, and print one table",
+        add_verify_options,
+        _verify,
+    ),
     "models": (
         "check every cfg of the manifest with TLC: models, mutants and witnesses",
         add_options,
@@ -59,6 +88,21 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], _Run]]
         "walk the real runner beside the model, at random, and check every step",
         add_explore_options,
         _explore,
+    ),
+    "replay": (
+        "carry counterexamples out: on each mutant's twin, and on the library",
+        add_replay_options,
+        _replay,
+    ),
+    "mutants": (
+        "spoil the runner as each mutant of the model is, and see what catches it",
+        add_mutant_options,
+        _mutants,
+    ),
+    "search": (
+        "search the model in Python, whose states must be TLC's",
+        add_search_options,
+        _search,
     ),
     "controls": (
         "check that each mutant's property holds where no rule is taken out",

@@ -12,7 +12,7 @@ from typing import Any
 from conformance.world.gates import Call, StorageDownError
 from conformance.world.process import THREAD, Process, Slot
 from conformance.world.world import SCOPE, World
-from threadclaim.errors import ClaimLost
+from threadclaim.errors import ClaimLost, RequestError
 from threadclaim.events import Envelope, MessagePosted, RequestAnswered
 from threadclaim.events import Reply as ReplyTo
 from threadclaim.steps import (
@@ -104,9 +104,7 @@ class _At:
 
     def rest(self) -> None:
         """Let what is no action of the model be done: reading history. Then see who is there."""
-        while (call := self.process.call("LoadHistory") or self.process.call("RecordFact")) is not None:
-            self.process.storage.take_effect(call)
-            self.process.storage.hear(call)
+        self.process.rest()
         self.process.adopt(self.slot)
 
     def go_on(self, call: Call) -> str:
@@ -146,28 +144,46 @@ _NAMES: Mapping[type[object], str] = {
 # ---- Commands, and the world.
 
 
-def _send(world: World, task: str, _: str) -> Done:
+HEARD, CANCELLED, UNHEARD = "", "cancelled", "unheard"
+"""How a command's write goes: well; with its caller cancelled as it waits; or with its answer lost."""
+
+
+def _commanded(at: _At, call: Call, action: str, variant: str) -> Done:
+    """Let a command's write take effect, so."""
+    if variant == CANCELLED:
+        at.cancel_caller()
+        at.let(call)
+        return [(action, at.task), ("Cancel", at.task)]
+    if variant == UNHEARD:
+        at.let(call, error=StorageDownError())
+        return [(action, at.task), ("Fail", at.task)]
+    at.let(call)
+    return [(action, at.task)]
+
+
+def _send(world: World, task: str, variant: str) -> Done:
     at = _At(world, "Send", task)
     at.idle()
     runner, workspace = at.process.runner, world.workspace_of(at.process)
-    at.let(at.command(runner.send(workspace, THREAD, world.next_text())))
-    return [("Send", task)]
+    return _commanded(at, at.command(runner.send(workspace, THREAD, world.next_text())), "Send", variant)
 
 
-def _answer(world: World, task: str, _: str) -> Done:
+def _answer(world: World, task: str, variant: str) -> Done:
     at = _At(world, "Answer", task)
     at.idle()
     run = world.loop.run(world.workspace.thread(THREAD)).run
-    requests = () if run is None else run.open_requests
-    if not requests:
-        raise at.impossible("no request is open")
     workspace = world.workspace_of(at.process)
-    answers = {request.id: ReplyTo("so") for request in requests}
-    at.let(at.command(at.process.runner.answer(workspace, THREAD, answers)))
-    return [("Answer", task)]
+    if run is None or not run.open_requests:
+        # Where no request is open an answer is refused, and has changed nothing.
+        late = {request.id: ReplyTo("late") for request in run.requests} if run is not None else {}
+        call = at.command(at.process.runner.answer(workspace, THREAD, late or {"unasked": ReplyTo("so")}))
+        at.let(call)
+        return [] if isinstance(call.error, RequestError) else [("Answer", task)]
+    answers = {request.id: ReplyTo("so") for request in run.open_requests}
+    return _commanded(at, at.command(at.process.runner.answer(workspace, THREAD, answers)), "Answer", variant)
 
 
-def _ask(world: World, task: str, _: str) -> Done:
+def _ask(world: World, task: str, variant: str) -> Done:
     at = _At(world, "Ask", task)
     at.idle()
     # The head is a run's own event, which is no position of the model's: a note makes it one.
@@ -177,8 +193,8 @@ def _ask(world: World, task: str, _: str) -> Done:
         if world.log.count("note") >= world.constants.max_notes:
             raise at.impossible("the log's head is a run's own event")
         done += _note(world)
-    at.let(at.command(at.process.runner.resume(world.workspace_of(at.process), THREAD)))
-    return [*done, ("Ask", task)]
+    call = at.command(at.process.runner.resume(world.workspace_of(at.process), THREAD))
+    return [*done, *_commanded(at, call, "Ask", variant)]
 
 
 def _post(world: World, *_: str) -> Done:
@@ -249,7 +265,7 @@ def _stop(at: _At, action: str) -> Done:
 def _deliver(world: World, task: str, _: str) -> Done:
     at = _At(world, "Deliver", task)
     run = at.slot.run
-    if run is None or run.ending.done():
+    if run is None or run.is_over:
         raise at.impossible("no run goes on")
     watcher = run.steering._task  # type: ignore[attr-defined]
     call = next((call for call in at.process.storage.calls if call.task is watcher), None)
@@ -257,22 +273,24 @@ def _deliver(world: World, task: str, _: str) -> Done:
         raise at.impossible("its watcher has found no message")
     at.let(call, effect=False)
     run.take()
+    at.rest()
     return [("Deliver", task)]
 
 
 def _over(at: _At, variant: str) -> None:
     """Let a run's agent come to its end."""
     run, claimant = at.slot.run, at.slot.claimant
-    if run is None or claimant is None or claimant.run is None or run.ending.done():
+    if run is None or claimant is None or claimant.run is None or run.is_over:
         raise at.impossible("no run goes on")
     if variant == "stopped":
         claimant.halt()
-        at.world.loop.settle()
+        at.rest()
     elif variant == "lost":
         at.fire(claimant._claim._deadline, "the end of its claim")
+        at.rest()
     else:
         run.end(variant)
-        at.world.loop.settle()
+        at.rest()
 
 
 def _end_call(at: _At, trying: str, variant: str) -> Call:
@@ -380,14 +398,26 @@ def _cancel(world: World, task: str, variant: str) -> Done:
     at = _At(world, "Cancel", task)
     call = at.pending()
     at.cancel_caller()
-    if isinstance(call.step, Claim) and variant == "granted":
+    if isinstance(call.step, Replan) or (variant == "heard" and not isinstance(call.step, Claim)):
+        return _break_off(at, at.go_on(call))
+    if variant == "heard":
         name = at.go_on(call)
         return [("Cancel" if name == "Claim" else name, task)]
-    if isinstance(call.step, Replan):
-        at.let(call)
-    else:
-        at.let(call, error=StorageDownError(), effect=False)
+    at.let(call, error=StorageDownError(), effect=False)
     return [("Cancel", task)]
+
+
+def _break_off(at: _At, heard: str) -> Done:
+    """A caller was cancelled as a write waited: that is heard of first, and then its claimant breaks off.
+
+    A start that is heard of goes on; and whoever counted, or was refused, leaves anyhow.
+    """
+    if heard in {"StartRun", "CountTaken", "Fenced"}:
+        return [(heard, at.task)]
+    call = at.process.call_of(at.slot)
+    if call is not None and isinstance(call.step, Replan):
+        at.let(call)
+    return [("Cancel", at.task)] if heard == "Replan" else [(heard, at.task), ("Cancel", at.task)]
 
 
 _CAN_FAIL = (Claim, Replan, Abandon, StartRun, Reply, CountTaken)
@@ -442,14 +472,15 @@ def _restart(world: World, name: str, variant: str) -> Done:
     return _sweep(world, process, _free_slot(process, variant), "Restart", name)
 
 
+COMMANDED = (HEARD, HEARD, CANCELLED, UNHEARD)
 ENDS = ("completed", "failed", "stopped", "lost")
 
 ACTIONS: Mapping[str, Action] = {
     action.name: action
     for action in (
-        Action("Send", "task", _send, "Runner.send, steps.Send"),
-        Action("Answer", "task", _answer, "Runner.answer, steps.Answer"),
-        Action("Ask", "task", _ask, "Runner.resume, steps.Ask"),
+        Action("Send", "task", _send, "Runner.send, steps.Send", COMMANDED),
+        Action("Answer", "task", _answer, "Runner.answer, steps.Answer", COMMANDED),
+        Action("Ask", "task", _ask, "Runner.resume, steps.Ask", COMMANDED),
         Action("Post", "world", _post, "Workspace.post_message, steps.Post"),
         Action("Note", "world", _note, "Workspace.post_message, steps.Post"),
         Action("Claim", "task", _going_on("Claim", Claim), "steps.Claim"),
@@ -474,7 +505,7 @@ ACTIONS: Mapping[str, Action] = {
         Action("Release", "task", _going_on("Release", Release), "steps.Release"),
         Action("LookAgain", "process", _look_again, "Looks, steps.LookAgain"),
         Action("Recover", "task", _recover, "Runner.recover"),
-        Action("Cancel", "task", _cancel, "Claimant.abandon_caller", ("failed", "granted")),
+        Action("Cancel", "task", _cancel, "Claimant.abandon_caller", ("failed", "heard")),
         Action("Fail", "task", _fail, "Claimant"),
         Action("CommandFails", "task", _command_fails, "Runner"),
         Action("FailUnheard", "task", _fail_unheard, "Claimant"),

@@ -12,6 +12,7 @@ from typing import Any
 
 from conformance.model.state import IDLE, NO_LOOK, Look, Run, State, Task
 from conformance.world.gates import Call
+from conformance.world.loop import WorldError
 from conformance.world.process import THREAD, Process, Slot
 from conformance.world.world import SCOPE, World
 from threadclaim.events import Envelope, MessagePosted, RequestAnswered
@@ -73,6 +74,8 @@ class Reader:
         tasks = {slot.name: (process, slot) for process in world.processes.values() for slot in process.slots}
         holders = {slot.claimant.holder: slot.name for _, slot in tasks.values() if slot.claimant is not None}
         read = {name: self._task(process, slot) for name, (process, slot) in tasks.items()}
+        for process in world.processes.values():
+            self._explain(process)
         return (
             tuple(self.log),
             self.position(asked),
@@ -94,6 +97,15 @@ class Reader:
             if isinstance(entry.event, MessagePosted | RequestAnswered):
                 self.log.append("msg" if entry.is_message else "note")
                 self.seqs.append(entry.seq)
+
+    @staticmethod
+    def _explain(process: Process) -> None:
+        """Expect every call that waits to be one of a task of the model's, or what its watcher has found."""
+        tasks = [process.task_of(slot) for slot in process.slots]
+        tasks += [getattr(slot.run.steering, "_task", None) for slot in process.slots if slot.run is not None]
+        for call in process.storage.calls:
+            if call.task not in tasks:
+                raise WorldError(f"{process.name} waits in {call.name}, for no task of the model's.")
 
     @staticmethod
     def _plain(task: Task) -> Plain:
@@ -127,7 +139,7 @@ class Reader:
     def _running(self, slot: Slot) -> Task:
         """A task whose run goes on, or whose end is to be recorded."""
         if slot.run is None:
-            raise RuntimeError(f"{slot.name} waits, and for no call that is known.")
+            raise WorldError(f"{slot.name} waits, and for no call that is known.")
         fed = frozenset(map(self.position, slot.run.delivered))
         pos = max((self.position(slot.input_seq), *fed))
         return IDLE._replace(at=slot.trying or "running", pos=pos, fed=fed)
@@ -155,13 +167,13 @@ class Reader:
             case Release():
                 return self._leaving(slot)
             case _:
-                raise RuntimeError(f"{slot.name} waits in {call.name}, which is no step of the model's task.")
+                raise WorldError(f"{slot.name} waits in {call.name}, which is no step of the model's task.")
 
     def _leaving(self, slot: Slot) -> Task:
         """A task that leaves."""
         leaving = None if slot.claimant is None else slot.claimant.leaving
         if leaving is None:
-            raise RuntimeError(f"{slot.name} releases its claim, and does not say how it leaves.")
+            raise WorldError(f"{slot.name} releases its claim, and does not say how it leaves.")
         due, seen, pos = self._rule(leaving)
         return IDLE._replace(at="release", due=due, seen=seen, pos=pos)
 

@@ -10,6 +10,7 @@ from conformance.explore.tally import Tally
 from conformance.explore.walk import BrokenError, Walker, check, may_be
 from conformance.model.model import Model
 from conformance.model.state import Constants
+from conformance.world.agent import MakeAgent, SteppedAgent
 from conformance.world.process import MakeRunner, make_runner
 from conformance.world.world import World
 
@@ -33,11 +34,15 @@ class Walked:
 
 
 def again(
-    constants: Constants, steps: Steps, make: MakeRunner = make_runner, model: type[Model] = Model
+    constants: Constants,
+    steps: Steps,
+    make: MakeRunner = make_runner,
+    *,
+    make_agent: MakeAgent = SteppedAgent,
 ) -> Walked:
     """Walk these steps, but for those that cannot be done where they come; then all that is fair."""
-    with World(constants, make) as world:
-        beside = Beside(model(constants), world)
+    with World(constants, make, make_agent) as world:
+        beside = Beside(Model(constants), world)
         for action, actor, variant in steps:
             if action not in ACTIONS or not may_be(beside, action, actor):
                 continue
@@ -62,10 +67,14 @@ def again(
 
 
 def shrink(
-    constants: Constants, steps: Steps, make: MakeRunner = make_runner, model: type[Model] = Model
+    constants: Constants,
+    steps: Steps,
+    make: MakeRunner = make_runner,
+    *,
+    make_agent: MakeAgent = SteppedAgent,
 ) -> Walked:
     """The walk with as few steps as still go wrong in the same way: it leaves out ever smaller parts."""
-    best, kept = again(constants, steps, make, model), list(steps)
+    best, kept = again(constants, steps, make, make_agent=make_agent), list(steps)
     if best.error is None:
         return best
     size = max(len(kept) // 2, 1)
@@ -73,7 +82,7 @@ def shrink(
         place = 0
         while place < len(kept):
             fewer = kept[:place] + kept[place + size :]
-            walked = again(constants, fewer, make, model)
+            walked = again(constants, fewer, make, make_agent=make_agent)
             if walked.error is not None and walked.kind == best.kind:
                 best, kept = walked, fewer
             else:

@@ -81,8 +81,7 @@ def _of_task(name: str, task: Task, state: State) -> Iterator[Candidate]:
 def _commands(task: str, state: State) -> Iterator[Candidate]:
     """What an idle task may be told to do."""
     yield "Send", task, COMMAND
-    if state.run.st == "paused":
-        yield "Answer", task, COMMAND
+    yield "Answer", task, COMMAND if state.run.st == "paused" else RARE
     yield "Ask", task, FAULT
     yield "Recover", task, FAULT
     yield "CommandFails", task, RARE

@@ -1,9 +1,9 @@
 """The command `explore`: walk the real runner beside the model, and count what was reached."""
 
 import argparse
-import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -20,8 +20,11 @@ from conformance.explore.record import save_walk, trace_of
 from conformance.explore.tally import PAIRS, Tally
 from conformance.explore.walk import Walker
 from conformance.properties import AT_EVERY_STEP
+from conformance.quiet import quiet
 from conformance.report import Column, Failure, Outcome, Row, make_table, print_failures
 from conformance.tlc.story import tell
+from conformance.world.agent import MakeAgent, SteppedAgent
+from conformance.world.model_agent import ModelAgent
 
 AS_EXPECTED, NOT_AS_EXPECTED = 0, 1
 
@@ -42,25 +45,27 @@ def add_explore_options(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(slots=True)
 class Explore:
-    """The command, and what it needs: the project's folder, and the console that it prints to."""
+    """The command, and what it needs: the project's folder, and the console that it prints to.
+
+    If it is `brief`, it prints its table only if something is not as expected.
+    """
 
     root: Path
     console: Console
+    brief: bool = False
     tally: Tally = field(default_factory=Tally)
+    speeds: dict[str, int] = field(default_factory=dict)
 
     def run(self, profile: str, seed: int, json: Path | None) -> int:
         """Explore as the profile says; print what was reached, and every walk that went wrong.
 
         Returns 0 if nothing broke and every action and pair was reached, 1 if not.
         """
-        logging.getLogger("threadclaim").addHandler(
-            logging.NullHandler()
-        )  # faults are logged, as they should
-        logging.getLogger("threadclaim").propagate = False
         began = time.perf_counter()
         wrong: Walked | None = None
         try:
-            wrong = self._explore(PROFILES[profile], seed)
+            with quiet():
+                wrong = self._explore(PROFILES[profile], seed)
         except KeyboardInterrupt:
             self.console.print("Stopped; this is what was reached.")
         return self._report(profile, seed, wrong, time.perf_counter() - began, json)
@@ -68,31 +73,51 @@ class Explore:
     def _explore(self, profile: Profile, seed: int) -> Walked | None:
         """Explore until a walk goes wrong, and give that one, shrunk; None if none does."""
         for number in _rounds(profile, seed):
-            self.console.print(Text(f"Walks from seed {number * profile.walks}."))
-            wrong = self._walks(profile, number) or self._examples(profile, number)
-            if wrong is not None:
-                return wrong
+            for part in (self._stepped, self._real, self._examples):
+                if (wrong := part(profile, number)) is not None:
+                    return wrong
         return None
 
-    def _walks(self, profile: Profile, number: int) -> Walked | None:
-        """The walks that are steered."""
-        walker = Walker(self.tally)
-        for seed in range(number * profile.walks, (number + 1) * profile.walks):
-            try:
-                walker.walk(seed, profile.steps)
-            except Exception:  # noqa: BLE001  # whatever goes wrong is shrunk, and told
-                return _shrunk(walker.beside)
+    def _stepped(self, profile: Profile, number: int) -> Walked | None:
+        """The steered walks, with the agent that only waits for the world."""
+        seeds = range(number * profile.walks, (number + 1) * profile.walks)
+        return self._walks("stepped agent", SteppedAgent, seeds, profile.steps)
+
+    def _real(self, profile: Profile, number: int) -> Walked | None:
+        """The steered walks, with pydantic-ai's agent."""
+        seeds = range(number * profile.real, (number + 1) * profile.real)
+        return self._walks("pydantic-ai's agent", ModelAgent, seeds, profile.steps)
+
+    def _walks(self, what: str, make_agent: MakeAgent, seeds: range, steps: int) -> Walked | None:
+        """Walks that are steered, one for each seed."""
+        walker = Walker(self.tally, make_agent=make_agent)
+        with self._part(f"{len(seeds):,} walks from seed {seeds.start}, {what}"):
+            for seed in seeds:
+                try:
+                    walker.walk(seed, steps)
+                except Exception:  # noqa: BLE001  # whatever goes wrong is shrunk, and told
+                    return _shrunk(walker.beside, make_agent)
         return None
 
     def _examples(self, profile: Profile, number: int) -> Walked | None:
         """The walks that Hypothesis chooses."""
         found: list[Beside] = []
         machine = make_machine(self.tally, found.append)
-        try:
-            explore(machine, examples=profile.examples, steps=profile.steps, number=number)
-        except Exception:  # noqa: BLE001  # whatever goes wrong is shrunk, and told
-            return _shrunk(found[-1] if found else None)
+        with self._part(f"{profile.examples:,} walks of Hypothesis's, seed {number}"):
+            try:
+                explore(machine, examples=profile.examples, steps=profile.steps, number=number)
+            except Exception:  # noqa: BLE001  # whatever goes wrong is shrunk, and told
+                return _shrunk(found[-1] if found else None, SteppedAgent)
         return None
+
+    @contextmanager
+    def _part(self, what: str) -> Iterator[None]:
+        """Say how a part went, as it ends: its steps, and how many a second."""
+        began, before = time.perf_counter(), self.tally.steps
+        yield
+        steps, seconds = self.tally.steps - before, time.perf_counter() - began
+        self.speeds[what.rpartition(", ")[2]] = round(steps / seconds)
+        self.console.print(Text(f"{what}: {steps:,} steps, {steps / seconds:,.0f} a second"), soft_wrap=True)
 
     # ---- What it says.
 
@@ -103,9 +128,8 @@ class Explore:
         tally = self.tally
         failures = [*self._story(wrong), *self._missed(profile, seed)]
         rows = [_row(action, tally) for action in sorted(ACTIONS, key=lambda action: -tally.actions[action])]
-        self.console.print(
-            make_table(_COLUMNS, [(bool(row["count"]), [str(cell) for cell in row.values()]) for row in rows])
-        )
+        if failures or not self.brief:
+            self._print(rows)
         figures = {
             "steps": tally.steps,
             "walks": tally.walks,
@@ -124,6 +148,11 @@ class Explore:
         if json:
             Outcome(not failures, "explore", figures, rows).save(json)
         return NOT_AS_EXPECTED if failures else AS_EXPECTED
+
+    def _print(self, rows: Sequence[Row]) -> None:
+        """Print the table."""
+        cells = [(bool(row["count"]), [str(cell) for cell in row.values()]) for row in rows]
+        self.console.print(make_table(_COLUMNS, cells))
 
     def _story(self, wrong: Walked | None) -> Iterator[Failure]:
         """A walk that went wrong, told, and saved to be walked again."""
@@ -152,11 +181,11 @@ def _rounds(profile: Profile, seed: int) -> Iterator[int]:
     return iter(range(seed, seed + profile.rounds)) if profile.rounds else count(seed)
 
 
-def _shrunk(beside: Beside | None) -> Walked:
+def _shrunk(beside: Beside | None, make_agent: MakeAgent) -> Walked:
     """A walk that went wrong, with as few steps as still do."""
     if beside is None:
         raise RuntimeError("A walk went wrong before its world was made.")
-    return shrink(beside.model.constants, beside.tried)
+    return shrink(beside.model.constants, beside.tried, make_agent=make_agent)
 
 
 def _row(action: str, tally: Tally) -> Row:

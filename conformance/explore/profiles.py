@@ -6,20 +6,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How many walks are steered by what has been rare, how many Hypothesis chooses, and how long they are.
+    """How many walks there are, and how long they are.
 
-    `rounds` is how often all of that is done, each time with other seeds; None until it is stopped.
+    `walks` are steered by what has been rare, with the stepped agent; `real` are so with pydantic-ai's;
+    `examples` are those that Hypothesis chooses. `rounds` is how often all of that is done, each time with
+    other seeds; None until it is stopped.
     """
 
     walks: int
+    real: int
     examples: int
     steps: int
     rounds: int | None = 1
 
 
 PROFILES: Mapping[str, Profile] = {
-    "pull-request": Profile(walks=1_000, examples=150, steps=60),
-    "nightly": Profile(walks=1_000, examples=400, steps=80, rounds=40),
-    "explore": Profile(walks=1_000, examples=400, steps=100, rounds=None),
+    "pull-request": Profile(walks=1_000, real=200, examples=150, steps=60),
+    "nightly": Profile(walks=1_000, real=500, examples=400, steps=80, rounds=40),
+    "explore": Profile(walks=1_000, real=500, examples=400, steps=100, rounds=None),
 }
 """The profiles, by name."""

@@ -9,9 +9,11 @@ from conformance.explore.candidates import candidates
 from conformance.explore.finish import finish
 from conformance.explore.tally import Tally
 from conformance.ledger import audit
+from conformance.model.direct import DirectModel
 from conformance.model.model import Model
 from conformance.model.state import MANY, Constants
-from conformance.properties import broken
+from conformance.properties import AT_EVERY_STEP, broken
+from conformance.world.agent import MakeAgent, SteppedAgent
 from conformance.world.process import MakeRunner, make_runner
 from conformance.world.world import World
 
@@ -19,11 +21,23 @@ SHAPES: tuple[tuple[int, int], ...] = ((2, 1), (2, 2), (3, 1), (1, 2))
 """How many processes, and tasks of each, the walks have in turn."""
 
 
+OF_DIRECT_RUNS = ("I1_ConsumedAtMostOnce", "I2_ConsumedWithItsWrite", "RunsInTurn")
+"""Those of the properties of a step that spec/DirectRuns.cfg names."""
+
+
+def checked(model: type[Model]) -> tuple[str, ...]:
+    """The properties that a model has at every step."""
+    return OF_DIRECT_RUNS if issubclass(model, DirectModel) else AT_EVERY_STEP
+
+
 def may_be(beside: Beside, action: str, actor: str) -> bool:
-    """Whether the model allows a step, or it must change nothing: a look at a claim that is held, say."""
+    """Whether the model allows a step, or it must change nothing: an answer to what nobody has asked, say."""
     if beside.allows(action, actor):
         return True
-    return (action == "LookAgain" and beside.state.lease != "free") or action == "Recover"
+    if action == "LookAgain":
+        return beside.state.lease != "free"
+    idle = actor in beside.model.place and beside.state.task[beside.model.place[actor]].at == "idle"
+    return idle and (action == "Recover" or (action == "Answer" and beside.state.run.st != "paused"))
 
 
 class BrokenError(AssertionError):
@@ -50,7 +64,8 @@ def constants_of(shape: tuple[int, int], *, messages: int = 5, notes: int = 5) -
 
 def check(beside: Beside) -> None:
     """Check every property of the last step; raise BrokenError."""
-    if names := broken(beside.model.constants, beside.before, beside.state):
+    names = checked(type(beside.model))
+    if names := broken(beside.model.constants, beside.before, beside.state, names):
         raise BrokenError(names)
 
 
@@ -61,6 +76,7 @@ class Walker:
     tally: Tally
     make: MakeRunner = make_runner
     model: type[Model] = Model
+    make_agent: MakeAgent = SteppedAgent
     beside: Beside | None = None
 
     def walk(self, seed: int, length: int) -> Beside:
@@ -70,7 +86,7 @@ class Walker:
         """
         rng = random.Random(seed)  # noqa: S311  # a walk, no secret
         constants = constants_of(SHAPES[seed % len(SHAPES)])
-        with World(constants, self.make) as world:
+        with World(constants, self.make, self.make_agent) as world:
             beside = self.beside = Beside(self.model(constants), world)
             for _ in range(length):
                 if not self.step(beside, rng):

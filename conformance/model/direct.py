@@ -1,12 +1,12 @@
 """spec/DirectRuns.tla in Python: the model with runs made without the runner, by who holds the thread."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from conformance.model.commands import Next
 from conformance.model.model import ACTIONS, Actor, Model
 from conformance.model.rules import set_task
-from conformance.model.state import IDLE, NO_RUN, Run, State
+from conformance.model.state import IDLE, NO_RUN, Constants, Run, State
 
 HOLDING = IDLE._replace(at="holding")
 
@@ -58,3 +58,28 @@ class DirectModel(Model):
         if s.task[i].at != "holding":
             return ()
         return (s._replace(lease="free" if s.lease == t else s.lease, task=set_task(s, i, IDLE)),)
+
+
+def held_run_left_alone(constants: Constants, before: State, after: State) -> bool:
+    """HeldRunLeftAlone: a direct run whose caller holds the thread is ended by nobody else."""
+    return all(
+        after.run == before.run or now != was
+        for task, was, now in zip(constants.tasks, before.task, after.task, strict=True)
+        if was.at == "direct" and before.lease == task == before.run.by
+    )
+
+
+def direct_run_not_abandoned(constants: Constants, before: State, after: State) -> bool:
+    """DirectRunNotAbandoned: no direct run that lives is recorded as ended by somebody else."""
+    return all(
+        after.run.st != "idle" or now != was
+        for task, was, now in zip(constants.tasks, before.task, after.task, strict=True)
+        if was.at == "direct" and before.run.by == task
+    )
+
+
+PROPERTIES: Mapping[str, Callable[[Constants, State, State], bool]] = {
+    "HeldRunLeftAlone": held_run_left_alone,
+    "DirectRunNotAbandoned": direct_run_not_abandoned,
+}
+"""The properties of spec/DirectRuns.tla, each of a step."""

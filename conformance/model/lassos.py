@@ -49,14 +49,17 @@ def sent_is_seen_to(constants: Constants, state: State) -> bool:
 
 def refused_is_taken(constants: Constants, states: Sequence[State], loop: int) -> bool:
     """RefusedIsTaken."""
-    return all(
-        _leads_to(
-            lambda state, desk=desk: state.look[desk].due == "all" and stranded(state),  # type: ignore[misc]
-            lambda state, proc=proc: not stranded(state) or down(constants, state, proc),  # type: ignore[misc]
-            states,
-            loop,
-        )
-        for desk, proc in enumerate(constants.procs)
+    return all(_refusal_is_taken(constants, proc, states, loop) for proc in constants.procs)
+
+
+def _refusal_is_taken(constants: Constants, proc: str, states: Sequence[State], loop: int) -> bool:
+    """RefusedIsTaken of one process."""
+    desk = constants.desk[proc]
+    return _leads_to(
+        lambda state: state.look[desk].due == "all" and stranded(state),
+        lambda state: not stranded(state) or down(constants, state, proc),
+        states,
+        loop,
     )
 
 

@@ -156,7 +156,7 @@ class Rules:
         task = s.task[self.place[t]]
         return task._replace(at=at, pos=pos, fed=fed, seen=self.plan_sees(s))
 
-    def can_claim(self, s: State, t: str) -> bool:  # noqa: ARG002  RunIdCanClaim is of a task
+    def can_claim(self, s: State, t: str) -> bool:  # noqa: ARG002 - RunIdCanClaim is of a task
         """CanClaim."""
         return s.lease == "free"
 

@@ -102,13 +102,14 @@ class Models:
     """The command, and what it needs.
 
     `root` is the project's folder, `console` what it prints to; `find_tools` finds Java and the jar, and
-    `check` runs TLC.
+    `check` runs TLC. If it is `brief`, it prints its table only if something is not as expected.
     """
 
     root: Path
     console: Console
     find_tools: FindTools
     check: Check
+    brief: bool = False
 
     def run(self, options: Options) -> int:
         """Check what the options select, print the table and every failure, and write the files asked for.
@@ -162,7 +163,9 @@ class Models:
     def _report(self, findings: Sequence[Finding], options: Options, seconds: float) -> int:
         """Print and write all that was found."""
         outcome = outcome_of(findings, seconds)
-        self.console.print(make_table(COLUMNS, [(finding.ok, cells_of(finding)) for finding in findings]))
+        if not (self.brief and outcome.ok):
+            rows = [(finding.ok, cells_of(finding)) for finding in findings]
+            self.console.print(make_table(COLUMNS, rows))
         for finding in findings:
             if matches(finding.name, options.show):
                 self._show(finding)

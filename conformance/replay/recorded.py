@@ -8,7 +8,7 @@ from conformance.actions import ACTIONS
 from conformance.model.cfgs import constants_of
 from conformance.model.state import Constants, State
 from conformance.model.values import state_of
-from conformance.models.cfg import parse_cfg
+from conformance.models.cfg import Config, parse_cfg
 from conformance.tlc.itf import load_trace
 
 
@@ -30,6 +30,7 @@ class Recorded:
     """
 
     mutant: str
+    config: Config
     broken: str
     constants: Constants
     init: State
@@ -58,7 +59,7 @@ def recorded(path: Path, spec: Path) -> Recorded:
         _step(constants, before, after, names.get(made.action, made.action))
         for before, after, made in zip(states, states[1:], trace.states[1:], strict=False)
     ]
-    return Recorded(cfg.stem, meta["property"], constants, states[0], steps, trace.loop)
+    return Recorded(cfg.stem, config, meta["property"], constants, states[0], steps, trace.loop)
 
 
 def _step(constants: Constants, before: State, after: State, action: str) -> Step:
@@ -88,7 +89,7 @@ def variant_of(constants: Constants, before: State, after: State, action: str, a
     """In which of an action's variants the world comes to the state after it."""
     match action:
         case "Cancel":
-            return "granted" if after.lease == actor != before.lease else "failed"
+            return "heard" if after.lease == actor != before.lease else "failed"
         case "ReleaseFails":
             return "unheard" if before.lease == actor and after.lease == "free" else ""
         case "EndFails":

@@ -5,8 +5,12 @@ from dataclasses import dataclass
 from conformance.actions import ImpossibleError
 from conformance.beside import Beside, DivergedError
 from conformance.explore.finish import LeftOverError, finish, go_on
+from conformance.explore.walk import checked
+from conformance.model.direct import PROPERTIES as DIRECT
+from conformance.model.direct import DirectModel
 from conformance.model.model import Model
 from conformance.model.state import State
+from conformance.mutants.direct import LIBRARY
 from conformance.mutants.twin import Twin
 from conformance.properties import PROPERTIES, Kind, broken
 from conformance.replay.recorded import Recorded, Step
@@ -65,7 +69,10 @@ def _differs(expected: State, found: State) -> dict[str, tuple[object, object]]:
 
 def _property_holds(trace: Recorded, beside: Beside) -> str:
     """Why the trace's property is not broken as it should be; empty if it is."""
-    kind, constants = PROPERTIES[trace.broken].kind, trace.constants
+    constants = trace.constants
+    if (direct := DIRECT.get(trace.broken)) is not None:
+        return f"{trace.broken} holds." if direct(constants, beside.before, beside.state) else ""
+    kind = PROPERTIES[trace.broken].kind
     if kind is not Kind.TEMPORAL:
         if trace.broken in broken(constants, beside.before, beside.state, (trace.broken,)):
             return ""
@@ -80,10 +87,14 @@ def _property_holds(trace: Recorded, beside: Beside) -> str:
     return ""
 
 
-def on_library(trace: Recorded) -> RefusedAt:
-    """Carry a trace out on the library: it must leave it, and no property may break then or after."""
-    with World(trace.constants) as world:
-        beside = Beside(Model(trace.constants), world)
+def on_library(trace: Recorded, model: type[Model] = Model) -> RefusedAt:
+    """Carry a trace out on the library: it must leave it, and no property may break then or after.
+
+    `model` is the model that the library is stepped beside: as it is, or with direct runs.
+    """
+    library = LIBRARY if model is DirectModel else Twin("", "The library as it is.", lambda _: None)
+    with library.applied(), World(trace.constants) as world:
+        beside = Beside(model(trace.constants), world)
         try:
             left = _leaves(trace, beside)
             finish(beside)
@@ -102,7 +113,8 @@ def _leaves(trace: Recorded, beside: Beside) -> RefusedAt | None:
             taken = beside.take(step.action, step.actor, step.variant)
         except ImpossibleError as error:
             return RefusedAt(number, due, error.instead or "nothing")
-        if wrong := broken(trace.constants, beside.before, beside.state):
+        names = checked(type(beside.model))
+        if wrong := broken(trace.constants, beside.before, beside.state, names):
             return RefusedAt(number, due, "", f"On the library {', '.join(wrong)} breaks at step {number}.")
         if differs := _differs(step.after, beside.state):
             return RefusedAt(number, due, _instead(step, [name for name, _ in taken.done], differs))

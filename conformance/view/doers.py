@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 
+from conformance.tlc.result import State
 from conformance.view.snapshot import Snapshot
 
 WORLD = "world"
@@ -19,16 +20,17 @@ def split_action(text: str) -> tuple[str, str]:
     return (match["action"], match["argument"] or "") if match else (text, "")
 
 
-def doer_of(text: str, before: Snapshot, after: Snapshot, owners: Mapping[str, str]) -> str:
+def doer_of(state: State, before: Snapshot, after: Snapshot, owners: Mapping[str, str]) -> str:
     """Return the task or the process that does the step from `before` to `after`, or `WORLD`.
 
-    It is the action's argument, where `text` has it, as newer TLCs print it. Else it is whom the step
-    changed: of a process's action its process, of `Lapse` and `Renew` the claim's holder, of any other the
-    task.
+    It is the action's argument, where `state` has it, as newer TLCs print it; or what a recorded run has in
+    the state's location, as `p1/` and a variant. Else it is whom the step changed: of a process's action its
+    process, of `Lapse` and `Renew` the claim's holder, of any other the task.
     """
-    action, argument = split_action(text)
-    if argument:
-        return argument
+    action, argument = split_action(state.action)
+    said = argument or _actor(state.location)
+    if said:
+        return said
     if action in _OF_THE_WORLD:
         return WORLD
     tasks = [name for name, task in after.task.items() if task != before.task[name]]
@@ -37,6 +39,12 @@ def doer_of(text: str, before: Snapshot, after: Snapshot, owners: Mapping[str, s
     if len(tasks) == 1 and action not in _OF_A_PROCESS:
         return tasks[0]
     return _process(before, after, {owners[name] for name in tasks}) or _unmoved(action, before)
+
+
+def _actor(location: str) -> str:
+    """Return the actor in a recorded run's location; TLC's has none."""
+    actor, slash, _ = location.partition("/")
+    return actor if slash else ""
 
 
 def _process(before: Snapshot, after: Snapshot, of_tasks: set[str]) -> str:

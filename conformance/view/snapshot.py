@@ -85,7 +85,7 @@ class Snapshot:
     @property
     def is_excused(self) -> bool:
         """Whether a failed turn has left all that is asked to the next command (Properties!Excused)."""
-        return self.asked <= self.waits
+        return self.waits > 0 and self.asked <= self.waits
 
 
 VARIABLES = tuple(field.name for field in fields(Snapshot))

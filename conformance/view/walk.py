@@ -173,7 +173,7 @@ def _steps(
         yield Step(
             number=index + 1,
             action=action,
-            doer=doer_of(state.action, states[index - 1], now, owners) if index else WORLD,
+            doer=doer_of(state, states[index - 1], now, owners) if index else WORLD,
             code=code_of(action),
             now=now,
             places=places,

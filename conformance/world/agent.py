@@ -1,10 +1,15 @@
-"""The agent of the world: a turn that does what the world tells it to, with the steps of a model's run."""
+"""The agents of the world: turns that do what the world tells them to.
+
+`SteppedAgent` has the steps of a model's run, and no more: it is fast. `conformance.world.model_agent` has
+pydantic-ai's own.
+"""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from threadclaim.events import Envelope, Request
+from threadclaim.events import Request
 from threadclaim.turn import Completed, Facts, Failed, Outcome, Paused, Steering, Stopped, TurnInput
 
 
@@ -15,27 +20,68 @@ class Told:
     messages: list[int] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
 
+    def begin(self, turn: TurnInput) -> None:
+        """A turn is told of its prompt and its answers."""
+        self.messages += [message.seq for message in turn.prompt]
+        self.answers += [answer.seq for answer in turn.answers.values()]
 
-@dataclass(slots=True, eq=False)
-class AgentRun:
-    """A run that goes on: what it was given, and how it will end."""
 
-    turn: TurnInput
+class AgentRun(Protocol):
+    """A run that goes on: what it was given, and how it will end.
+
+    `delivered` are the seqs of the steering that its model has been given, in requests that were answered.
+    """
+
     steering: Steering
-    ending: asyncio.Future[Outcome]
-    told: "Told"
-    delivered: list[int] = field(default_factory=list)
+    delivered: list[int]
 
-    def take(self) -> Sequence[Envelope]:
+    @property
+    def is_over(self) -> bool:
+        """Whether it has been told how to end."""
+
+    def take(self) -> None:
         """Make a request of the model, which carries what has arrived. ThreadClaim!Deliver."""
-        taken = self.steering.take()
-        seqs = [message.seq for message in taken]
-        self.delivered += seqs
-        self.told.messages += seqs
-        return taken
 
     def end(self, kind: str) -> None:
-        """End as completed, failed or paused; what was delivered is told, however it ends."""
+        """End as `completed`, `failed` or `paused`; what was delivered is told, however it ends."""
+
+
+class WorldAgent(Protocol):
+    """An agent of the world, of one process: a `threadclaim.turn.Turn` whose `runs` the world can step."""
+
+    @property
+    def runs(self) -> "dict[str, AgentRun]":
+        """The runs that go on, by their ids."""
+
+    async def run(self, turn: TurnInput, steering: Steering, facts: Facts) -> Outcome:
+        """Carry out a turn."""
+
+
+MakeAgent = Callable[[Told, Callable[[], None]], WorldAgent]
+"""Makes the agent of a process: it is given what is told of, and what lets all that is ready be done."""
+
+
+class SteppedRun:
+    """A run of a `SteppedAgent`."""
+
+    def __init__(self, turn: TurnInput, steering: Steering, told: Told) -> None:
+        self.turn, self.steering, self._told = turn, steering, told
+        self.ending: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self.delivered: list[int] = []
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has been told how to end."""
+        return self.ending.done()
+
+    def take(self) -> None:
+        """Be given what has arrived."""
+        seqs = [message.seq for message in self.steering.take()]
+        self.delivered += seqs
+        self._told.messages += seqs
+
+    def end(self, kind: str) -> None:
+        """End so."""
         delivered = tuple(self.delivered)
         outcomes: dict[str, Outcome] = {
             "completed": Completed("done", None, delivered),
@@ -50,19 +96,18 @@ class AgentRun:
 
 
 class SteppedAgent:
-    """The agent of one process; `told` is told of all that its runs are."""
+    """An agent that only waits for the world."""
 
-    def __init__(self, told: Told) -> None:
+    def __init__(self, told: Told, _settle: Callable[[], None]) -> None:
         """Nothing runs yet."""
-        self.told = told
+        self._told = told
         self.runs: dict[str, AgentRun] = {}
 
     async def run(self, turn: TurnInput, steering: Steering, facts: Facts) -> Outcome:  # noqa: ARG002  # it calls no tool
         """Wait until the world ends the run, or it is stopped."""
-        run = AgentRun(turn, steering, asyncio.get_running_loop().create_future(), self.told)
+        run = SteppedRun(turn, steering, self._told)
         self.runs[turn.run_id] = run
-        self.told.messages += [message.seq for message in turn.prompt]
-        self.told.answers += [answer.seq for answer in turn.answers.values()]
+        self._told.begin(turn)
         try:
             return await run.ending
         except asyncio.CancelledError:

@@ -19,7 +19,11 @@ MOST_STEPS = 100_000
 """After so many callbacks without a rest, the loop is taken to spin."""
 
 
-class SpinError(RuntimeError):
+class WorldError(RuntimeError):
+    """The world is in a state that nothing explains: something in it is wrong, of the runner's or its own."""
+
+
+class SpinError(WorldError):
     """What runs in the loop never comes to rest."""
 
 
@@ -56,6 +60,7 @@ class SteppedLoop(asyncio.BaseEventLoop):
         super().__init__()
         self.timers: list[Timer] = []
         self.failures: list[dict[str, Any]] = []
+        self.is_stepping = False
         self._owner: str | None = None
         self.set_task_factory(self._make_task)
         self.set_exception_handler(lambda _, context: self.failures.append(context))
@@ -131,12 +136,16 @@ class SteppedLoop(asyncio.BaseEventLoop):
     def settle(self) -> None:
         """Do all that is ready, and what becomes ready by that, in asyncio's order; raises SpinError."""
         ready = self._ready
-        for _ in range(MOST_STEPS):
-            if not ready:
-                return
-            handle = ready.popleft()
-            if not handle._cancelled:
-                handle._run()
+        self.is_stepping = True
+        try:
+            for _ in range(MOST_STEPS):
+                if not ready:
+                    return
+                handle = ready.popleft()
+                if not handle._cancelled:
+                    handle._run()
+        finally:
+            self.is_stepping = False
         raise SpinError(f"After {MOST_STEPS:,} callbacks something is still ready: what runs here spins.")
 
     def fire(self, timer: asyncio.TimerHandle | None) -> None:
@@ -165,12 +174,15 @@ class SteppedLoop(asyncio.BaseEventLoop):
 
     def run(self, coro: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine of the world's own to its end, which nothing may keep it from."""
+        self.is_stepping = True
         try:
             coro.send(None)
         except StopIteration as stop:
             result: T = stop.value
         else:
             coro.close()
-            raise RuntimeError("What the world does itself waits for something that does not come.")
+            raise WorldError("What the world does itself waits for something that does not come.")
+        finally:
+            self.is_stepping = False
         self.settle()
         return result

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from conformance.world.agent import AgentRun, SteppedAgent, Told
+from conformance.world.agent import AgentRun, MakeAgent, Told
 from conformance.world.gates import Call, GatedStorage
-from conformance.world.loop import SteppedLoop
+from conformance.world.loop import SteppedLoop, WorldError
 from threadclaim.claimant import Claimant
 from threadclaim.runner import Runner
 from threadclaim.storage import Scope, Storage
@@ -64,11 +64,13 @@ class Process:
         storage: Storage,
         scope: Scope,
         told: Told,
-        make: MakeRunner = make_runner,
+        make: MakeRunner,
+        make_agent: MakeAgent,
     ) -> None:
         """A process that is started."""
         self.name = name
-        self._loop, self._inner, self._scope, self._told, self._make = loop, storage, scope, told, make
+        self._loop, self._inner, self._scope, self._told = loop, storage, scope, told
+        self._make, self._make_agent = make, make_agent
         self._ids = count(1)
         self.slots = [Slot(slot) for slot in slots]
         self.is_down = False
@@ -77,10 +79,17 @@ class Process:
     def _start(self) -> None:
         """Begin with a new runner, as a process that has just started."""
         self.storage = GatedStorage(self._loop, self.name, self._inner, self._scope, THREAD)
-        self.agent = SteppedAgent(self._told)
-        self.runner = self._make(self.agent, self.storage, self._new_id)
+        self.agent = self._make_agent(self._told, self.rest)
+        self.runner = self._make(self.agent, self.storage, self.new_id)
 
-    def _new_id(self) -> str:
+    def rest(self) -> None:
+        """Do all that is ready, and let the run's facts be recorded, which the model knows nothing of."""
+        self._loop.settle()
+        while (call := self.call("LoadHistory") or self.call("RecordFact")) is not None:
+            self.storage.take_effect(call)
+            self.storage.hear(call)
+
+    def new_id(self) -> str:
         """An id that no other process, and this one never again, gives."""
         return f"{self.name}-{next(self._ids)}"
 
@@ -92,8 +101,11 @@ class Process:
 
     def call_of(self, slot: Slot) -> Call | None:
         """The call that a slot's claimant, or its command, waits in."""
-        task = slot.caller if slot.claimant is None else self.runner._claimants.get(slot.claimant)
-        return self._call_in(task)
+        return self._call_in(self.task_of(slot))
+
+    def task_of(self, slot: Slot) -> asyncio.Task[Any] | None:
+        """The task that is in a slot: its claimant's, or until there is one its caller's."""
+        return slot.caller if slot.claimant is None else self.runner._claimants.get(slot.claimant)
 
     def renewal_of(self, slot: Slot) -> Call | None:
         """The renewal that a slot's claimant waits for."""
@@ -116,7 +128,7 @@ class Process:
         held = {each.claimant for each in self.slots}
         for claimant in [claimant for claimant in live if claimant not in held]:
             if slot.claimant is not None:
-                raise RuntimeError(f"Two claimants of {self.name} in the slot {slot.name}.")
+                raise WorldError(f"Two claimants of {self.name} in the slot {slot.name}.")
             slot.claimant = claimant
 
     # ---- What happens to it.
@@ -133,7 +145,7 @@ class Process:
             timer.cancel()
         for task in tasks:
             if not task.done():
-                raise RuntimeError(f"A task of {self.name} outlives it: {task!r}.")
+                raise WorldError(f"A task of {self.name} outlives it: {task!r}.")
             if not task.cancelled():
                 task.exception()  # whatever it died of, nobody is left to hear
         for slot in self.slots:

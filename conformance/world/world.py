@@ -2,18 +2,23 @@
 
 import asyncio
 from collections.abc import Coroutine
+from contextlib import ExitStack
+from itertools import count
 from typing import Any, Self
 
 from conformance.model.state import Constants
-from conformance.world.agent import Told
+from conformance.quiet import quiet
+from conformance.world.agent import MakeAgent, SteppedAgent, Told
 from conformance.world.gates import Crashed, StorageDownError
-from conformance.world.loop import SteppedLoop
+from conformance.world.loop import SteppedLoop, WorldError
 from conformance.world.memory import WorldStorage
 from conformance.world.process import THREAD, MakeRunner, Process, Slot, make_runner
+from conformance.world.refuse import refusing
+from threadclaim.errors import RequestError
 from threadclaim.events import PersonActor
 from threadclaim.storage import Scope
 from threadclaim.storage.protocol import lease_name
-from threadclaim.workspace import Workspace, Workspaces
+from threadclaim.workspace import Workspace
 
 SCOPE = Scope("tenant", "workspace")
 ANN = PersonActor("ann")
@@ -22,17 +27,24 @@ ANN = PersonActor("ann")
 class World:
     """Some processes, and the thread that they serve. Nothing happens in it but what it is told to do."""
 
-    def __init__(self, constants: Constants, make: MakeRunner = make_runner) -> None:
+    def __init__(
+        self, constants: Constants, make: MakeRunner = make_runner, make_agent: MakeAgent = SteppedAgent
+    ) -> None:
         """Start every process, with the thread empty."""
         self.constants = constants
         self.loop = SteppedLoop()
         self.loop.begin()
+        self._until_close = ExitStack()
+        self._until_close.enter_context(quiet())
+        if make_agent is SteppedAgent:  # pydantic-ai's own takes times and ids, which no state of ours has
+            self._until_close.enter_context(refusing(lambda: self.loop.is_stepping))
         self.storage = WorldStorage()
         self.told = Told()
         self.messages = 0
         self.log: list[str] = []
         """The thread's log as the model counts it, as far as it was read."""
-        self.workspace: Workspace = Workspaces(self.storage).workspace(SCOPE.tenant, SCOPE.workspace, ANN)
+        ids = count(1)
+        self.workspace = Workspace(self.storage, SCOPE, ANN, lambda: f"w{next(ids)}")
         self.loop.run(self.workspace.create_thread(THREAD))
         self.processes = {
             name: Process(
@@ -43,6 +55,7 @@ class World:
                 SCOPE,
                 self.told,
                 make,
+                make_agent,
             )
             for name in constants.procs
         }
@@ -64,7 +77,7 @@ class World:
 
     def workspace_of(self, process: Process) -> Workspace:
         """The workspace as a process holds it."""
-        return Workspace(process.storage, SCOPE, ANN)
+        return Workspace(process.storage, SCOPE, ANN, process.new_id)
 
     def lapse(self) -> None:
         """Let the thread's claim lapse."""
@@ -79,8 +92,9 @@ class World:
         left = asyncio.all_tasks(self.loop)
         failures = self.loop.failures
         self.loop.close()
+        self._until_close.close()
         if left or failures:
-            raise RuntimeError(f"The world ends with {left} left, and having failed so: {failures}.")
+            raise WorldError(f"The world ends with {left} left, and having failed so: {failures}.")
 
     def __enter__(self) -> Self:
         """The world."""
@@ -92,8 +106,8 @@ class World:
 
 
 def _hear(caller: asyncio.Task[Any]) -> None:
-    """Hear what a command came to: a result, its cancellation, or what the world let fail."""
+    """Hear what a command came to: a result, its cancellation, a refusal, or what the world let fail."""
     if not caller.cancelled():
         error = caller.exception()
-        if not isinstance(error, StorageDownError | Crashed | None):
+        if not isinstance(error, RequestError | StorageDownError | Crashed | None):
             raise AssertionError(f"A command failed of itself: {error!r}.") from error

@@ -1,0 +1,128 @@
+"""The command `verify`: all that a pull request must keep, in one table."""
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from conformance.explore.command import Explore
+from conformance.matrix import Mutants
+from conformance.models.command import Models, Options
+from conformance.replay.command import Replay
+from conformance.report import Column, Outcome, Row, make_table
+from conformance.tlc.run import check
+from conformance.tlc.tools import find_tools
+
+AS_EXPECTED = 0
+
+_COLUMNS = (
+    Column("part"),
+    Column("what it shows"),
+    Column("how much"),
+    Column("seconds", number=True),
+    Column("result"),
+)
+
+Run = Callable[[Path], int]
+"""Runs a part, given where it is to write its JSON; returns its exit code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part: its name, what it shows, how it is run, and how much it looked at, by its figures."""
+
+    name: str
+    shows: str
+    run: Run
+    told: str
+
+
+def add_verify_options(parser: argparse.ArgumentParser) -> None:
+    """Give the parser the command's options."""
+    parser.add_argument(
+        "--build", type=Path, metavar="DIR", help="where each part writes its JSON; build/ unless given"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all of it to FILE as JSON")
+
+
+@dataclass(frozen=True, slots=True)
+class Verify:
+    """The command, and what it needs: the project's folder, and the console that it prints to."""
+
+    root: Path
+    console: Console
+
+    def parts(self) -> list[Part]:
+        """What is run, in this order."""
+        root, console = self.root, self.console
+        models = Models(root, console, find_tools, check, brief=True)
+        return [
+            Part(
+                "explore",
+                "the real runner does what the model does, at random",
+                lambda path: Explore(root, console, brief=True).run("pull-request", 0, path),
+                "{steps:,} steps, {actions_reached} of {actions} actions, {pairs_reached} of {pairs} pairs",
+            ),
+            Part(
+                "replay",
+                "TLC's counterexamples, on the runner: only without the rule",
+                lambda path: Replay(root, console, brief=True).run([], path),
+                "{traces} counterexamples",
+            ),
+            Part(
+                "mutants",
+                "a runner without a rule is caught, by all of them",
+                lambda path: Mutants(root, console, brief=True).run([], path),
+                "{mutants} mutants, within {most_steps:,} steps",
+            ),
+            Part(
+                "models",
+                "the model has its properties, and loses one with each rule",
+                lambda path: models.run(Options(tier="pull-request", json=path)),
+                "{distinct_states:,} states; {models} models, {mutants} mutants, {witnesses} witnesses",
+            ),
+        ]
+
+    def run(self, build: Path | None, path: Path | None) -> int:
+        """Run every part, though one before it failed, and print the table.
+
+        Returns 0 if all is as expected, else the highest exit code of a part.
+        """
+        folder = build or self.root / "build"
+        rows, codes = [], []
+        for part in self.parts():
+            self.console.print(Text(f"== {part.name}", style="bold"))
+            began = time.perf_counter()
+            file = folder / f"{part.name}.json"
+            file.unlink(missing_ok=True)
+            codes.append(part.run(file))
+            rows.append(_row(part, file, codes[-1], time.perf_counter() - began))
+        cells = [
+            (not code, [str(cell) for cell in row.values()]) for row, code in zip(rows, codes, strict=True)
+        ]
+        self.console.print(make_table(_COLUMNS, cells))
+        seconds = sum(float(row["seconds"] or 0) for row in rows)
+        if path:
+            figures = {"parts": len(rows), "ok": codes.count(AS_EXPECTED), "seconds": round(seconds, 1)}
+            Outcome(not any(codes), "verify", figures, rows).save(path)
+        return max(codes)
+
+
+_RESULTS = {0: "as expected", 1: "NOT as expected", 2: "could NOT run"}
+
+
+def _row(part: Part, file: Path, code: int, seconds: float) -> Row:
+    """A part's row."""
+    figures: Mapping[str, int | float] = json.loads(file.read_text())["figures"] if file.is_file() else {}
+    return {
+        "part": part.name,
+        "shows": part.shows,
+        "told": part.told.format(**figures) if figures else "",
+        "seconds": round(seconds, 1),
+        "result": _RESULTS.get(code, str(code)),
+    }

@@ -1,0 +1,52 @@
+"""What a world refuses while it is stepped: wall clocks and random ids, which differ from run to run.
+
+Threads its loop refuses, and sockets it has none.
+"""
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, NoReturn
+from unittest.mock import patch
+
+REFUSED: tuple[tuple[Any, str], ...] = (
+    (uuid, "uuid1"),
+    (uuid, "uuid4"),
+    (time, "time"),
+    (time, "monotonic"),
+)
+"""What is refused: a module, and the name of a function of its."""
+
+
+class RefusedError(RuntimeError):
+    """What runs in the world asked for a wall clock, or for a random id."""
+
+
+@contextmanager
+def refusing(is_stepping: Callable[[], bool]) -> Iterator[None]:
+    """Refuse within the block whatever is asked for while the world is stepped; other callers get it."""
+    with ExitStack() as stack:
+        for module, name in REFUSED:
+            stack.enter_context(patch.object(module, name, _refuse(module, name, is_stepping)))
+        yield
+
+
+def _refuse(module: Any, name: str, is_stepping: Callable[[], bool]) -> Callable[..., Any]:  # noqa: ANN401  # a module
+    """A function as it is, but while the world is stepped."""
+    real: Callable[..., Any] = getattr(module, name)
+
+    def refused(*args: Any, **options: Any) -> Any:  # noqa: ANN401  # whatever the real one takes and gives
+        if is_stepping():
+            _say(f"{module.__name__}.{name}")
+        return real(*args, **options)
+
+    return refused
+
+
+def _say(name: str) -> NoReturn:
+    """Refuse it."""
+    raise RefusedError(
+        f"{name}() is refused in the world, where the same steps must come to the same, on each run. "
+        "Give the runner and the storage their ids and clocks."
+    )
