@@ -63,9 +63,10 @@ def as_heard(leaving: Leaving, left: Left) -> bool:
 class CancelledAsFailed(Telling):
     """A claimant that leaves as after a failure when its caller is cancelled."""
 
-    async def instead(self, error: BaseException, leaving: Leaving) -> Leaving:  # noqa: ARG002  # of either
+    async def instead(self, error: BaseException, leaving: Leaving) -> Leaving:
         """Leave what was asked before to the next command."""
-        return Leaving("newer", self.seen, self._input_seq) if self.is_cancelled else leaving
+        failed = self.is_cancelled and not isinstance(error, ClaimLost)
+        return Leaving("newer", self.seen, self._input_seq) if failed else leaving
 
 
 class LostAsFailed(Telling):
