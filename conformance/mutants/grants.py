@@ -184,7 +184,7 @@ class ReleaseAsRun(steps.Release):
         run, name = (await load_thread(tx, self.thread_id)).run, lease_name(self.thread_id)
         held_by = await tx.holder(name)
         if run is not None and self.holder in _leaving and held_by in _alive:
-            is_its = run.status is RunStatus.ACTIVE and run.segment == held_by
+            is_its = run.status is RunStatus.ACTIVE and run.segment == held_by and held_by not in _leaving
             if is_its or run.status in _WAITS:
                 await tx.release_lease(name, str(held_by))
         return await super().__call__(tx)
