@@ -10,9 +10,10 @@ from pathlib import Path
 from rich.console import Console
 
 from conformance.beside import DivergedError
+from conformance.explore.check import BrokenError
 from conformance.explore.finish import LeftOverError
 from conformance.explore.tally import Tally
-from conformance.explore.walk import BrokenError, Walker
+from conformance.explore.walk import Walker
 from conformance.model.model import Model
 from conformance.models.manifest import ManifestError, load_manifest
 from conformance.models.manifest import Mutant as MutantEntry

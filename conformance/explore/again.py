@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from conformance.actions import ACTIONS, ImpossibleError
 from conformance.beside import Beside, DivergedError, Taken
+from conformance.explore.check import BrokenError, check
 from conformance.explore.record import seen_as
 from conformance.explore.tally import Tally
-from conformance.explore.walk import BrokenError, Walker, check, may_be
+from conformance.explore.walk import Walker, may_be
 from conformance.model.model import Model
 from conformance.model.state import Constants
 from conformance.world.agent import MakeAgent, SteppedAgent

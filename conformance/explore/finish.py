@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from conformance.actions import ImpossibleError
 from conformance.beside import Beside
 from conformance.explore.candidates import NEXT
+from conformance.explore.check import check
 from conformance.model.facts import down, excused, unconsumed
 from conformance.model.state import State, left
 
@@ -32,22 +33,28 @@ def fair_steps(beside: Beside) -> Iterator[tuple[str, str]]:
 
 
 def finish(beside: Beside) -> None:
-    """Let everything fair happen until nothing more can; raise LeftOverError if something is left then."""
-    go_on(beside)
+    """Let everything fair happen until nothing more can; raise LeftOverError if something is left then.
+
+    The properties are checked of each step; raises BrokenError.
+    """
+    go_on(beside, checks=True)
     if wrong := list(left_over(beside.state)):
         raise LeftOverError(" ".join(["Everything fair has happened, and something is left.", *wrong]))
 
 
-def go_on(beside: Beside) -> list[State]:
-    """Let everything fair happen until nothing more can; the states that this came through."""
+def go_on(beside: Beside, *, checks: bool = False) -> list[State]:
+    """Let everything fair happen until nothing more can; the states that this came through.
+
+    With `checks`, the properties are checked of each step; on a twin they need not hold.
+    """
     began = len(beside.steps)
     for _ in range(MOST_ROUNDS):
-        if not _round(beside):
+        if not _round(beside, checks=checks):
             return [taken.state for taken in beside.steps[began:]]
     raise LeftOverError(f"After {MOST_ROUNDS} rounds of what is fair something still goes on.")
 
 
-def _round(beside: Beside) -> bool:
+def _round(beside: Beside, *, checks: bool) -> bool:
     """Take the first fair step of each actor; whether there was any."""
     went_on, done = False, set()
     for action, actor in list(fair_steps(beside)):
@@ -57,6 +64,8 @@ def _round(beside: Beside) -> bool:
             beside.take(action, actor)
         except ImpossibleError:
             continue
+        if checks:
+            check(beside)
         done.add(actor)
         went_on = True
     return went_on

@@ -15,8 +15,9 @@ from hypothesis.stateful import (
 from conformance.actions import ACTIONS, ImpossibleError
 from conformance.beside import Beside
 from conformance.explore.candidates import NEXT
+from conformance.explore.check import check
 from conformance.explore.tally import Tally
-from conformance.explore.walk import SHAPES, Walker, check, constants_of, may_be
+from conformance.explore.walk import SHAPES, Walker, constants_of, may_be
 from conformance.model.model import Model
 from conformance.world.process import MakeRunner, make_runner
 from conformance.world.world import World

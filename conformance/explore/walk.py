@@ -1,33 +1,23 @@
 """One walk: the real runner taken from step to step beside the model, and checked after each."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from conformance.actions import ACTIONS, ImpossibleError
 from conformance.beside import Beside
 from conformance.explore.candidates import candidates
+from conformance.explore.check import BrokenError, check
 from conformance.explore.finish import finish
 from conformance.explore.tally import Tally
 from conformance.ledger import audit
-from conformance.model.direct import DirectModel
 from conformance.model.model import Model
 from conformance.model.state import MANY, Constants
-from conformance.properties import AT_EVERY_STEP, broken
 from conformance.world.agent import MakeAgent, SteppedAgent
 from conformance.world.process import MakeRunner, make_runner
 from conformance.world.world import World
 
 SHAPES: tuple[tuple[int, int], ...] = ((2, 1), (2, 2), (3, 1), (1, 2))
 """How many processes, and tasks of each, the walks have in turn."""
-
-
-OF_DIRECT_RUNS = ("I1_ConsumedAtMostOnce", "I2_ConsumedWithItsWrite", "RunsInTurn")
-"""Those of the properties of a step that spec/DirectRuns.cfg names."""
-
-
-def checked(model: type[Model]) -> tuple[str, ...]:
-    """The properties that a model has at every step."""
-    return OF_DIRECT_RUNS if issubclass(model, DirectModel) else AT_EVERY_STEP
 
 
 def may_be(beside: Beside, action: str, actor: str) -> bool:
@@ -38,15 +28,6 @@ def may_be(beside: Beside, action: str, actor: str) -> bool:
         return beside.state.lease != "free"
     idle = actor in beside.model.place and beside.state.task[beside.model.place[actor]].at == "idle"
     return idle and (action == "Recover" or (action == "Answer" and beside.state.run.st != "paused"))
-
-
-class BrokenError(AssertionError):
-    """A property is broken."""
-
-    def __init__(self, names: tuple[str, ...], why: str = "") -> None:
-        """Say which."""
-        super().__init__(f"Broken: {', '.join(names)}. {why}".strip())
-        self.names = names
 
 
 def constants_of(shape: tuple[int, int], *, messages: int = 5, notes: int = 5) -> Constants:
@@ -62,13 +43,6 @@ def constants_of(shape: tuple[int, int], *, messages: int = 5, notes: int = 5) -
     )
 
 
-def check(beside: Beside) -> None:
-    """Check every property of the last step; raise BrokenError."""
-    names = checked(type(beside.model))
-    if names := broken(beside.model.constants, beside.before, beside.state, names):
-        raise BrokenError(names)
-
-
 @dataclass(slots=True)
 class Walker:
     """Walks, steered towards what `tally` says has been rare."""
@@ -78,12 +52,14 @@ class Walker:
     model: type[Model] = Model
     make_agent: MakeAgent = SteppedAgent
     beside: Beside | None = None
+    _rare: dict[tuple[str, str], float] = field(default_factory=dict)
 
     def walk(self, seed: int, length: int) -> Beside:
         """Walk at most `length` steps from the beginning, and then to the end of all that is fair.
 
         Raises DivergedError, BrokenError or LeftOverError; `beside` is the walk then.
         """
+        self._rare.clear()
         rng = random.Random(seed)  # noqa: S311  # a walk, no secret
         constants = constants_of(SHAPES[seed % len(SHAPES)])
         with World(constants, self.make, self.make_agent) as world:
@@ -100,8 +76,7 @@ class Walker:
         constants, state = beside.model.constants, beside.state
         found = list(candidates(constants, state))
         at = {name: task.at for name, task in zip(constants.tasks, state.task, strict=True)}
-        rarity = self.tally.rarity
-        weights = [weight * rarity(action, at.get(actor, "")) for action, actor, weight in found]
+        weights = [weight * self._rarity(action, at.get(actor, "")) for action, actor, weight in found]
         while found:
             place = rng.choices(range(len(found)), weights)[0]
             action, actor, _ = found.pop(place)
@@ -124,6 +99,15 @@ class Walker:
 
     def end(self, beside: Beside) -> None:
         """End a walk: all that is fair, and the audit."""
+        began = len(beside.steps)
         finish(beside)
+        self.tally.steps += len(beside.steps) - began
         if wrong := audit(beside.world, beside.state):
             raise BrokenError(("ledger",), " ".join(wrong))
+
+    def _rarity(self, action: str, at: str) -> float:
+        """How rare something was when this walk began."""
+        rare = self._rare.get((action, at))
+        if rare is None:
+            rare = self._rare[action, at] = self.tally.rarity(action, at)
+        return rare

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from conformance.actions import ImpossibleError
 from conformance.beside import Beside, DivergedError
+from conformance.explore.check import checked
 from conformance.explore.finish import LeftOverError, finish, go_on
-from conformance.explore.walk import checked
 from conformance.model.direct import PROPERTIES as DIRECT
 from conformance.model.direct import DirectModel
 from conformance.model.model import Model

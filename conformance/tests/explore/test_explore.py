@@ -13,13 +13,14 @@ from conformance.__main__ import ROOT
 from conformance.beside import Beside, DivergedError
 from conformance.explore.again import again, shrink
 from conformance.explore.candidates import candidates
+from conformance.explore.check import BrokenError
 from conformance.explore.command import Explore
 from conformance.explore.finish import LeftOverError
 from conformance.explore.machine import explore, make_machine
 from conformance.explore.profiles import PROFILES, Profile
 from conformance.explore.record import load_walk, save_walk
 from conformance.explore.tally import PAIRS, Tally
-from conformance.explore.walk import SHAPES, BrokenError, Walker, constants_of
+from conformance.explore.walk import SHAPES, Walker, constants_of
 from conformance.model.model import Model
 from conformance.model.state import Constants
 from conformance.mutants import TWINS
