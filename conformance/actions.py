@@ -220,7 +220,7 @@ def _going_on(action: str, *steps: type[object]) -> Callable[[World, str, str], 
     return do
 
 
-def _renew(world: World, task: str, _: str) -> Done:
+def _renew(world: World, task: str, variant: str) -> Done:
     at = _At(world, "Renew", task)
     claimant = at.slot.claimant
     if claimant is None:
@@ -230,6 +230,9 @@ def _renew(world: World, task: str, _: str) -> Done:
     call = at.process.renewal_of(at.slot)
     if call is None:
         raise at.impossible("no renewal is made")
+    if variant == "failed":  # the claim may yet stand: it is tried again, and nothing has changed
+        at.let(call, error=StorageDownError(), effect=False)
+        return []
     at.let(call)
     if call.result:
         return [("Renew", task)]
@@ -497,7 +500,7 @@ ACTIONS: Mapping[str, Action] = {
             _going_on("Fenced", Abandon, StartRun, Reply, CountTaken),
             "steps.loads.hold_fast",
         ),
-        Action("Renew", "task", _renew, "HeldClaim, steps.Renew"),
+        Action("Renew", "task", _renew, "HeldClaim, steps.Renew", ("", "", "failed")),
         Action("LoseClaim", "task", _lose_claim, "HeldClaim, steps.Renew"),
         Action("Deliver", "task", _deliver, "Watcher"),
         Action("EndRun", "task", _end_run, "steps.EndRun", ENDS),

@@ -51,11 +51,19 @@ class Beside:
         self.before = self.state
         self.steps: list[Taken] = []
         self.tried: list[tuple[str, str, str]] = []
+        self._allowed: dict[tuple[str, str], tuple[State, ...]] = {}
         self.reader.read()
 
     def allows(self, action: str, actor: str) -> bool:
         """Whether the model has such a step from here."""
-        return bool(self.model.step(self.state, action, actor or None))
+        return bool(self._next(action, actor))
+
+    def _next(self, action: str, actor: str) -> tuple[State, ...]:
+        """The states that the model allows after an action, from here."""
+        found = self._allowed.get((action, actor))
+        if found is None:
+            found = self._allowed[action, actor] = self.model.step(self.state, action, actor or None)
+        return found
 
     def take(self, action: str, actor: str, variant: str = "") -> Taken:
         """Take a step in the world; raises DivergedError, or ImpossibleError if the world cannot."""
@@ -67,12 +75,15 @@ class Beside:
         if state is None:
             raise DivergedError(f"{action}({actor}) {variant}".strip(), done, seen, allowed)
         self.before, self.state = self.state, state
+        self._allowed.clear()
         taken = Taken(action, actor, variant, done, state)
         self.steps.append(taken)
         return taken
 
     def _after(self, done: Done) -> list[State]:
         """Every state that the model allows after these actions."""
+        if len(done) == 1:
+            return list(self._next(*done[0]))
         states = [self.state]
         for action, actor in done:
             states = [after for state in states for after in self.model.step(state, action, actor or None)]

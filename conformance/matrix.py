@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from rich.console import Console
@@ -24,11 +25,15 @@ from conformance.replay.command import replay
 from conformance.report import Column, Failure, Outcome, Row, make_table, print_failures
 from conformance.tlc.itf import TraceFormatError
 from conformance.world.loop import SpinError, WorldError
+from conformance.world.model_agent import ModelAgent
 
 AS_EXPECTED, NOT_AS_EXPECTED, COULD_NOT_RUN = 0, 1, 2
 
 BUDGET = 50_000
 """Within how many steps exploration must catch a twin: fewer than a pull request explores."""
+
+REAL = 8
+"""Of so many walks one is with pydantic-ai's agent."""
 
 STEPS = 60
 """How long a walk is, before all that is fair."""
@@ -58,16 +63,19 @@ def hunt(twin: Twin, model: type[Model] = Model, budget: int = BUDGET) -> Caught
     """
     tally = Tally()
     with twin.applied():
-        walker, seed = Walker(tally, twin.make, model), 0
-        while tally.steps < budget:
+        stepped = Walker(tally, twin.make, model)
+        real = Walker(tally, twin.make, model, make_agent=ModelAgent)
+        for seed in count():
+            if tally.steps >= budget:
+                break
             try:
-                walker.walk(seed, STEPS)
+                (real if seed % REAL == REAL - 1 else stepped).walk(seed, STEPS)
             except BrokenError as error:
                 return Caught(", ".join(error.names), tally.steps + 1)
             except (DivergedError, LeftOverError, WorldError) as error:
                 return Caught(_NAMES[type(error)], tally.steps + 1)
-            seed += 1
-    return Caught("", tally.steps)
+    missed = tally.missed_actions
+    return Caught(f"{', '.join(missed)}: never reached" if missed else "", tally.steps)
 
 
 _NAMES: Mapping[type[Exception], str] = {

@@ -30,8 +30,12 @@ Plain = tuple[Any, ...]
 
 def plain(state: State) -> Plain:
     """A state of the model without its ghosts."""
-    tasks = tuple((t.at, t.cmd, t.pos, t.fed, t.seen, t.due) for t in state.task)
-    return (state.log, state.asked, state.taken, state.lease, state.run, tasks, state.look)
+    return (*state[:5], tuple([_plain(task) for task in state.task]), state.look)
+
+
+def _plain(task: Task) -> Plain:
+    """A task without its ghosts, which are its last three fields."""
+    return task[:6]
 
 
 PLAIN_NAMES = ("log", "asked", "taken", "lease", "run", "task", "look")
@@ -63,6 +67,9 @@ class Reader:
         self.log = world.log
         self.seqs: list[int] = []
         self.head = 0
+        slots = {slot.name: (process, slot) for process in world.processes.values() for slot in process.slots}
+        self._slots = [(name, *slots[name]) for name in world.constants.tasks]
+        self._processes = [world.processes[name] for name in world.constants.procs]
 
     def read(self) -> Plain:
         """The world as it stands, without ghosts."""
@@ -71,19 +78,21 @@ class Reader:
             world.storage.transact(SCOPE, _Read(self.head))
         )
         self._count(entries)
-        tasks = {slot.name: (process, slot) for process in world.processes.values() for slot in process.slots}
-        holders = {slot.claimant.holder: slot.name for _, slot in tasks.values() if slot.claimant is not None}
-        read = {name: self._task(process, slot) for name, (process, slot) in tasks.items()}
-        for process in world.processes.values():
-            self._explain(process)
+        holders = {slot.claimant.holder: name for name, _, slot in self._slots if slot.claimant is not None}
+        read = {name: self._task(process, slot) for name, process, slot in self._slots}
+        for process in self._processes:
+            if process.storage.calls:
+                self._explain(process)
+        if world.loop.timers:
+            self._explain_timers()
         return (
             tuple(self.log),
             self.position(asked),
             self.position(taken),
             "free" if holder is None else holders.get(holder, "dead"),
             self._run(thread, holders, read),
-            tuple(self._plain(read[name]) for name in world.constants.tasks),
-            tuple(self._look(world.processes[name]) for name in world.constants.procs),
+            tuple([_plain(task) for task in read.values()]),
+            tuple([self._look(process) for process in self._processes]),
         )
 
     def position(self, seq: int) -> int:
@@ -107,9 +116,20 @@ class Reader:
             if call.task not in tasks:
                 raise WorldError(f"{process.name} waits in {call.name}, for no task of the model's.")
 
-    @staticmethod
-    def _plain(task: Task) -> Plain:
-        return (task.at, task.cmd, task.pos, task.fed, task.seen, task.due)
+    def _explain_timers(self) -> None:
+        """Expect every timer to be a look's, or of a claimant or what goes on for it."""
+        known: set[object] = set()
+        for process in self._processes:
+            known |= set(process.runner._looks._timers.values())
+        for _, process, slot in self._slots:
+            if slot.claimant is not None:
+                claim = slot.claimant._claim
+                known |= {claim._deadline, claim._renewals, process.task_of(slot)}
+            if slot.run is not None:
+                known.add(getattr(slot.run.steering, "_task", None))
+        for timer in self.world.loop.timers:
+            if timer not in known and timer.task not in known:
+                raise WorldError(f"{timer.owner} has a timer that nothing explains: {timer!r}.")
 
     def _run(self, thread: Thread, holders: dict[str, str], tasks: dict[str, Task]) -> Run:
         """The thread's run; by nobody once its task has let go of it."""

@@ -71,7 +71,7 @@ def _of_task(name: str, task: Task, state: State) -> Iterator[Candidate]:
     for action in NEXT.get(task.at, ()):
         yield action, name, ON
     for action in faults_of(task.at, cmd=task.cmd):
-        yield action, name, ON if action == "Fenced" else FAULT
+        yield action, name, {"Fenced": ON, "EndFails": COMMAND}.get(action, FAULT)
     if task.at in PLANS_OR_RUNS:
         yield "Renew", name, RARE
     if state.lease == name:

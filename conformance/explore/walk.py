@@ -5,19 +5,26 @@ from dataclasses import dataclass, field
 
 from conformance.actions import ACTIONS, ImpossibleError
 from conformance.beside import Beside
-from conformance.explore.candidates import candidates
+from conformance.explore.candidates import NEXT, candidates
 from conformance.explore.check import BrokenError, check
 from conformance.explore.finish import finish
 from conformance.explore.tally import Tally
 from conformance.ledger import audit
 from conformance.model.model import Model
-from conformance.model.state import MANY, Constants
+from conformance.model.state import AT_REST, MANY, Constants
 from conformance.world.agent import MakeAgent, SteppedAgent
 from conformance.world.process import MakeRunner, make_runner
 from conformance.world.world import World
 
 SHAPES: tuple[tuple[int, int], ...] = ((2, 1), (2, 2), (3, 1), (1, 2))
 """How many processes, and tasks of each, the walks have in turn."""
+
+
+GOES_ON = frozenset(action for actions in NEXT.values() for action in actions) | {"Fenced"}
+"""What a task that stalls hardly does."""
+
+STALLS, LAPSES, STALL_BEGINS = 0.02, 6.0, 0.08
+"""How much less it does so, and how much more its claim lapses; and how often one begins to stall."""
 
 
 def may_be(beside: Beside, action: str, actor: str) -> bool:
@@ -53,6 +60,7 @@ class Walker:
     make_agent: MakeAgent = SteppedAgent
     beside: Beside | None = None
     _rare: dict[tuple[str, str], float] = field(default_factory=dict)
+    _stall: tuple[str, int] = ("", 0)
 
     def walk(self, seed: int, length: int) -> Beside:
         """Walk at most `length` steps from the beginning, and then to the end of all that is fair.
@@ -60,6 +68,7 @@ class Walker:
         Raises DivergedError, BrokenError or LeftOverError; `beside` is the walk then.
         """
         self._rare.clear()
+        self._stall = ("", 0)
         rng = random.Random(seed)  # noqa: S311  # a walk, no secret
         constants = constants_of(SHAPES[seed % len(SHAPES)])
         with World(constants, self.make, self.make_agent) as world:
@@ -77,6 +86,12 @@ class Walker:
         found = list(candidates(constants, state))
         at = {name: task.at for name, task in zip(constants.tasks, state.task, strict=True)}
         weights = [weight * self._rarity(action, at.get(actor, "")) for action, actor, weight in found]
+        if (stalled := self._stalled(beside, rng)) is not None:
+            for place, (action, actor, _) in enumerate(found):
+                if actor == stalled and action in GOES_ON:
+                    weights[place] *= STALLS
+                elif actor == stalled and action == "Lapse":
+                    weights[place] *= LAPSES
         while found:
             place = rng.choices(range(len(found)), weights)[0]
             action, actor, _ = found.pop(place)
@@ -104,6 +119,21 @@ class Walker:
         self.tally.steps += len(beside.steps) - began
         if wrong := audit(beside.world, beside.state):
             raise BrokenError(("ledger",), " ".join(wrong))
+
+    def _stalled(self, beside: Beside, rng: random.Random) -> str | None:
+        """The task that stalls now, if one does: so that its claim lapses, and others come far meanwhile."""
+        task, until = self._stall
+        if len(beside.steps) < until:
+            return task
+        if rng.random() < STALL_BEGINS:
+            busy = [
+                name
+                for name, was in zip(beside.model.constants.tasks, beside.state.task, strict=True)
+                if was.at not in AT_REST
+            ]
+            if busy:
+                self._stall = (rng.choice(busy), len(beside.steps) + rng.randint(4, 24))
+        return None
 
     def _rarity(self, action: str, at: str) -> float:
         """How rare something was when this walk began."""

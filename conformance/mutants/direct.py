@@ -12,13 +12,14 @@ from weakref import WeakKeyDictionary
 
 import conformance.beside
 import conformance.explore.walk
+import threadclaim.claimant
 import threadclaim.direct
 import threadclaim.steps.commands
 import threadclaim.workspace
 from conformance.actions import Action, Done, _At
 from conformance.explore.candidates import COMMAND, Candidate, candidates
 from conformance.model.state import IDLE, Constants, Run, State, Task
-from conformance.mutants.fences import unfenced_abandon
+from conformance.mutants.fences import AbandonActive, unfenced_abandon
 from conformance.mutants.readers import OwnersReader
 from conformance.mutants.stopping import AT_ITS_WRITE
 from conformance.mutants.twin import Put, Twin
@@ -197,6 +198,11 @@ class DirectReader(OwnersReader):
                 if caller is not None and caller.at != "idle" and not process.is_down:
                     yield slot.name, caller
 
+    def _explain_timers(self) -> None:
+        """Expect what the world does; a caller's claim, which only its block knows, has timers too."""
+        if not any(self._callers()):
+            super()._explain_timers()
+
     def _task(self, process: Process, slot: Slot) -> Task:
         caller = caller_of(self.world, slot)
         if caller is None or process.is_down or caller.task is None or caller.task.done():
@@ -248,6 +254,7 @@ class StartUnheld(steps.DirectStart):
 def _holds_nothing(put: Put) -> None:
     put(threadclaim.workspace, "HoldThread", HoldNothing)
     put(threadclaim.direct, "DirectStart", StartUnheld)
+    put(threadclaim.claimant, "Abandon", AbandonActive)
 
 
 def _nothing(_: Put) -> None:

@@ -49,17 +49,25 @@ class UnfencedReply(steps.Reply):
         return await steps.Reply.__call__(aimed, held_by(tx, self.holder))
 
 
-class UnfencedAbandon(steps.Abandon):
-    """An end that no fence refuses, of whichever run is active by then.
+class AbandonActive(steps.Abandon):
+    """An end of whichever run is active by then: to the model a thread has one, and it has no name.
 
     The library's also names the run that its plan found, which would hold it back from another's.
     """
 
     async def __call__(self, tx: Transaction) -> bool:
-        """As the library's, whoever holds the claim, and whichever run is active."""
+        """As the library's, of the run that is active."""
         run = (await load_thread(tx, self.thread_id)).active_run
         aimed = self if run is None else replace(self, run_id=run.run_id)
-        return await steps.Abandon.__call__(aimed, held_by(tx, self.holder))
+        return await steps.Abandon.__call__(aimed, tx)
+
+
+class UnfencedAbandon(AbandonActive):
+    """An end of whichever run is active that no fence refuses."""
+
+    async def __call__(self, tx: Transaction) -> bool:
+        """As it is, whoever holds the claim."""
+        return await super().__call__(held_by(tx, self.holder))
 
 
 class AbandonEnded(steps.Abandon):
