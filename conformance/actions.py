@@ -61,7 +61,7 @@ class Action:
     variants: tuple[str, ...] = ("",)
 
 
-class _At:
+class At:
     """A task of the model in the world: its process, its slot, and what can be done to it."""
 
     def __init__(self, world: World, action: str, task: str) -> None:
@@ -148,7 +148,7 @@ HEARD, CANCELLED, UNHEARD = "", "cancelled", "unheard"
 """How a command's write goes: well; with its caller cancelled as it waits; or with its answer lost."""
 
 
-def _commanded(at: _At, call: Call, action: str, variant: str) -> Done:
+def _commanded(at: At, call: Call, action: str, variant: str) -> Done:
     """Let a command's write take effect, so."""
     if variant == CANCELLED:
         at.cancel_caller()
@@ -162,14 +162,14 @@ def _commanded(at: _At, call: Call, action: str, variant: str) -> Done:
 
 
 def _send(world: World, task: str, variant: str) -> Done:
-    at = _At(world, "Send", task)
+    at = At(world, "Send", task)
     at.idle()
     runner, workspace = at.process.runner, world.workspace_of(at.process)
     return _commanded(at, at.command(runner.send(workspace, THREAD, world.next_text())), "Send", variant)
 
 
 def _answer(world: World, task: str, variant: str) -> Done:
-    at = _At(world, "Answer", task)
+    at = At(world, "Answer", task)
     at.idle()
     run = world.loop.run(world.workspace.thread(THREAD)).run
     workspace = world.workspace_of(at.process)
@@ -184,7 +184,7 @@ def _answer(world: World, task: str, variant: str) -> Done:
 
 
 def _ask(world: World, task: str, variant: str) -> Done:
-    at = _At(world, "Ask", task)
+    at = At(world, "Ask", task)
     at.idle()
     # The head is a run's own event, which is no position of the model's: a note makes it one.
     done: list[tuple[str, str]] = []
@@ -210,18 +210,18 @@ def _note(world: World, *_: str) -> Done:
 # ---- The claim, the plan, and the writes.
 
 
-def _going_on(action: str, *steps: type[object]) -> Callable[[World, str, str], Done]:
+def going_on(action: str, *steps: type[object]) -> Callable[[World, str, str], Done]:
     """Do the call that a task waits in, which must be of one of `steps`."""
 
     def do(world: World, task: str, _: str) -> Done:
-        at = _At(world, action, task)
+        at = At(world, action, task)
         return [(at.go_on(at.pending(*steps)), task)]
 
     return do
 
 
 def _renew(world: World, task: str, variant: str) -> Done:
-    at = _At(world, "Renew", task)
+    at = At(world, "Renew", task)
     claimant = at.slot.claimant
     if claimant is None:
         raise at.impossible("it holds no claim")
@@ -244,7 +244,7 @@ def _lose_claim(world: World, task: str, _: str) -> Done:
 
 
 def _let_go(world: World, task: str, _: str) -> Done:
-    at = _At(world, "LetGo", task)
+    at = At(world, "LetGo", task)
     if at.slot.claimant is None:
         raise at.impossible("it holds no claim")
     call = at.process.call_of(at.slot)
@@ -254,7 +254,7 @@ def _let_go(world: World, task: str, _: str) -> Done:
     return _stop(at, "LetGo")
 
 
-def _stop(at: _At, action: str) -> Done:
+def _stop(at: At, action: str) -> Done:
     """A claimant whose claim is lost stops: after what it waits for, which its fence refuses."""
     call = at.process.call_of(at.slot)
     if call is not None and not isinstance(call.step, Release | EndRun):
@@ -266,7 +266,7 @@ def _stop(at: _At, action: str) -> Done:
 
 
 def _deliver(world: World, task: str, _: str) -> Done:
-    at = _At(world, "Deliver", task)
+    at = At(world, "Deliver", task)
     run = at.slot.run
     if run is None or run.is_over:
         raise at.impossible("no run goes on")
@@ -280,7 +280,7 @@ def _deliver(world: World, task: str, _: str) -> Done:
     return [("Deliver", task)]
 
 
-def _over(at: _At, variant: str) -> None:
+def _over(at: At, variant: str) -> None:
     """Let a run's agent come to its end."""
     run, claimant = at.slot.run, at.slot.claimant
     if run is None or claimant is None or claimant.run is None or run.is_over:
@@ -296,7 +296,7 @@ def _over(at: _At, variant: str) -> None:
         at.rest()
 
 
-def _end_call(at: _At, trying: str, variant: str) -> Call:
+def _end_call(at: At, trying: str, variant: str) -> Call:
     """The call that records a run's end: of a run that comes to its end now, or is tried again."""
     if at.slot.trying is None:
         _over(at, variant)
@@ -311,19 +311,19 @@ def _end_call(at: _At, trying: str, variant: str) -> Call:
 
 
 def _end_run(world: World, task: str, variant: str) -> Done:
-    at = _At(world, "EndRun", task)
+    at = At(world, "EndRun", task)
     at.let(_end_call(at, "ending", variant or "completed"))
     return [("EndRun", task)]
 
 
 def _pause(world: World, task: str, _: str) -> Done:
-    at = _At(world, "Pause", task)
+    at = At(world, "Pause", task)
     at.let(_end_call(at, "pausing", "paused"))
     return [("Pause", task)]
 
 
 def _end_fails(world: World, task: str, variant: str) -> Done:
-    at = _At(world, "EndFails", task)
+    at = At(world, "EndFails", task)
     kind, _, effect = variant.partition(" ")
     kind = "pausing" if at.slot.trying == "pausing" else "ending" if at.slot.trying else kind or "ending"
     call = _end_call(at, kind, "paused" if kind == "pausing" else "completed")
@@ -389,7 +389,7 @@ def _sweep(world: World, process: Process, slot: Slot, action: str, actor: str) 
 
 
 def _recover(world: World, task: str, _: str) -> Done:
-    at = _At(world, "Recover", task)
+    at = At(world, "Recover", task)
     at.idle()
     return _sweep(world, at.process, at.slot, "Recover", task)
 
@@ -398,7 +398,7 @@ def _recover(world: World, task: str, _: str) -> Done:
 
 
 def _cancel(world: World, task: str, variant: str) -> Done:
-    at = _At(world, "Cancel", task)
+    at = At(world, "Cancel", task)
     call = at.pending()
     at.cancel_caller()
     if isinstance(call.step, Replan) or (variant == "heard" and not isinstance(call.step, Claim)):
@@ -410,7 +410,7 @@ def _cancel(world: World, task: str, variant: str) -> Done:
     return [("Cancel", task)]
 
 
-def _break_off(at: _At, heard: str) -> Done:
+def _break_off(at: At, heard: str) -> Done:
     """A caller was cancelled as a write waited: that is heard of first, and then its claimant breaks off.
 
     A start that is heard of goes on; and whoever counted, or was refused, leaves anyhow.
@@ -427,19 +427,19 @@ _CAN_FAIL = (Claim, Replan, Abandon, StartRun, Reply, CountTaken)
 
 
 def _fail(world: World, task: str, _: str) -> Done:
-    at = _At(world, "Fail", task)
+    at = At(world, "Fail", task)
     at.let(at.pending(*_CAN_FAIL), error=StorageDownError(), effect=False)
     return [("Fail", task)]
 
 
 def _fail_unheard(world: World, task: str, _: str) -> Done:
-    at = _At(world, "FailUnheard", task)
+    at = At(world, "FailUnheard", task)
     at.let(at.pending(Claim, Abandon, StartRun, Reply, CountTaken), error=StorageDownError())
     return [("FailUnheard", task)]
 
 
 def _command_fails(world: World, task: str, _: str) -> Done:
-    at = _At(world, "CommandFails", task)
+    at = At(world, "CommandFails", task)
     at.idle()
     call = at.command(at.process.runner.send(world.workspace_of(at.process), THREAD, "lost"))
     at.let(call, error=StorageDownError(), effect=False)
@@ -447,7 +447,7 @@ def _command_fails(world: World, task: str, _: str) -> Done:
 
 
 def _release_fails(world: World, task: str, variant: str) -> Done:
-    at = _At(world, "ReleaseFails", task)
+    at = At(world, "ReleaseFails", task)
     at.let(at.pending(Release), error=StorageDownError(), effect=variant == "unheard")
     return [("ReleaseFails", task)]
 
@@ -486,18 +486,18 @@ ACTIONS: Mapping[str, Action] = {
         Action("Ask", "task", _ask, "Runner.resume, steps.Ask", COMMANDED),
         Action("Post", "world", _post, "Workspace.post_message, steps.Post"),
         Action("Note", "world", _note, "Workspace.post_message, steps.Post"),
-        Action("Claim", "task", _going_on("Claim", Claim), "steps.Claim"),
-        Action("Refused", "task", _going_on("Refused", Claim), "steps.Claim"),
-        Action("NothingAsked", "task", _going_on("NothingAsked", Claim), "steps.Claim"),
-        Action("Replan", "task", _going_on("Replan", Replan), "steps.Replan"),
-        Action("Abandon", "task", _going_on("Abandon", Abandon), "steps.Abandon"),
-        Action("StartRun", "task", _going_on("StartRun", StartRun), "steps.StartRun"),
-        Action("Reply", "task", _going_on("Reply", Reply), "steps.Reply"),
-        Action("CountTaken", "task", _going_on("CountTaken", CountTaken), "steps.CountTaken"),
+        Action("Claim", "task", going_on("Claim", Claim), "steps.Claim"),
+        Action("Refused", "task", going_on("Refused", Claim), "steps.Claim"),
+        Action("NothingAsked", "task", going_on("NothingAsked", Claim), "steps.Claim"),
+        Action("Replan", "task", going_on("Replan", Replan), "steps.Replan"),
+        Action("Abandon", "task", going_on("Abandon", Abandon), "steps.Abandon"),
+        Action("StartRun", "task", going_on("StartRun", StartRun), "steps.StartRun"),
+        Action("Reply", "task", going_on("Reply", Reply), "steps.Reply"),
+        Action("CountTaken", "task", going_on("CountTaken", CountTaken), "steps.CountTaken"),
         Action(
             "Fenced",
             "task",
-            _going_on("Fenced", Abandon, StartRun, Reply, CountTaken),
+            going_on("Fenced", Abandon, StartRun, Reply, CountTaken),
             "steps.loads.hold_fast",
         ),
         Action("Renew", "task", _renew, "HeldClaim, steps.Renew", ("", "", "failed")),
@@ -505,7 +505,7 @@ ACTIONS: Mapping[str, Action] = {
         Action("Deliver", "task", _deliver, "Watcher"),
         Action("EndRun", "task", _end_run, "steps.EndRun", ENDS),
         Action("Pause", "task", _pause, "steps.EndRun"),
-        Action("Release", "task", _going_on("Release", Release), "steps.Release"),
+        Action("Release", "task", going_on("Release", Release), "steps.Release"),
         Action("LookAgain", "process", _look_again, "Looks, steps.LookAgain"),
         Action("Recover", "task", _recover, "Runner.recover"),
         Action("Cancel", "task", _cancel, "Claimant.abandon_caller", ("failed", "heard")),

@@ -48,7 +48,7 @@ def audit(world: World, state: State) -> list[str]:
         wrong.append(f"The log consumes {sorted(logged)}; the model {sorted(state.once)}.")
     # A reply counts as given as it is recorded. The start that would tell the agent may go unheard; or a
     # failure has left it to the next command.
-    unresumed = _abandoned(entries) | _answered(world)
+    unresumed = _abandoned(entries) | _left(world)
     waiting = {place[seq] for answer, seq in replies.items() if seq and _run_of(entries, answer) in unresumed}
     if untold := state.given - told - waiting:
         wrong.append(f"The model gave {sorted(untold)} to an agent, and no agent was told.")
@@ -64,10 +64,11 @@ def _abandoned(entries: Sequence[Envelope]) -> set[str]:
     }
 
 
-def _answered(world: World) -> set[str]:
-    """The thread's run, if it is answered and has not resumed."""
+def _left(world: World) -> set[str]:
+    """The thread's run, if it is answered and has not resumed, or is active though nobody carries it."""
     run = world.loop.run(world.workspace.thread(THREAD)).run
-    return {run.run_id} if run is not None and run.status is RunStatus.ANSWERED else set()
+    is_left = run is not None and run.status in {RunStatus.ANSWERED, RunStatus.ACTIVE}
+    return {run.run_id} if run is not None and is_left else set()
 
 
 def _run_of(entries: Sequence[Envelope], seq: int) -> str | None:

@@ -58,8 +58,10 @@ def candidates(constants: Constants, state: State) -> Iterator[Candidate]:
             yield "LookFails", name, RARE
         down = all(state.task[place].at == "down" for place in constants.places_of[name])
         yield ("Restart", name, COMMAND) if down else ("Crash", name, RARE)
-    yield "Post", "", FAULT
-    yield "Note", "", RARE
+    # What comes between a holder's read and its count must not be counted.
+    counts = any(task.at == "count" for task in state.task)
+    yield "Post", "", ON if counts else FAULT
+    yield "Note", "", ON if counts else RARE
     if state.lease == "dead":
         yield "Expire", "", COMMAND
 
@@ -81,7 +83,8 @@ def _of_task(name: str, task: Task, state: State) -> Iterator[Candidate]:
 def _commands(task: str, state: State) -> Iterator[Candidate]:
     """What an idle task may be told to do."""
     yield "Send", task, COMMAND
-    yield "Answer", task, COMMAND if state.run.st == "paused" else RARE
+    replies = any(other.at == "reply" for other in state.task)
+    yield "Answer", task, ON if replies else COMMAND if state.run.st == "paused" else RARE
     yield "Ask", task, FAULT
     yield "Recover", task, FAULT
     yield "CommandFails", task, RARE

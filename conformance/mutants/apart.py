@@ -7,7 +7,7 @@ from typing import TypeVar
 import conformance.state
 import threadclaim.claimant
 import threadclaim.runner
-from conformance.actions import ACTIONS, Action, Done, _At, _going_on
+from conformance.actions import ACTIONS, Action, At, Done, going_on
 from conformance.model.state import IDLE, Run, Task
 from conformance.mutants.cursors import SendOnly
 from conformance.mutants.twin import Put, Twin
@@ -218,7 +218,7 @@ _claim = ACTIONS["Claim"]
 def _claim_and_take(world: World, task: str, variant: str) -> Done:
     """Claim, and take what the turn is planned to consume."""
     done = _claim.do(world, task, variant)
-    at = _At(world, "Claim", task)
+    at = At(world, "Claim", task)
     call = at.process.call_of(at.slot)
     if call is not None and isinstance(call.step, Take):
         at.let(call)
@@ -230,7 +230,7 @@ TWINS = (
         "ReadsBeforeItFrees",
         "A release reads what is left to hand over, and frees the claim in a transaction after that.",
         _read_first,
-        actions={"ThenFree": Action("ThenFree", "task", _going_on("ThenFree", ThenFree), "steps.Release")},
+        actions={"ThenFree": Action("ThenFree", "task", going_on("ThenFree", ThenFree), "steps.Release")},
         next={"free, go": ("ThenFree",), "free, rest": ("ThenFree",)},
         reads=_reads_freeing,
     ),
@@ -240,9 +240,9 @@ TWINS = (
         lambda put: put(Runner, "send", _send),
         actions={
             "ClaimThenAsk": Action(
-                "ClaimThenAsk", "task", _going_on("ClaimThenAsk", ClaimThenAsk), "steps.Claim"
+                "ClaimThenAsk", "task", going_on("ClaimThenAsk", ClaimThenAsk), "steps.Claim"
             ),
-            "AskLate": Action("AskLate", "task", _going_on("AskLate", AskLate), "steps.Send"),
+            "AskLate": Action("AskLate", "task", going_on("AskLate", AskLate), "steps.Send"),
         },
         next={"claim, ask": ("ClaimThenAsk",), "ask, replan": ("AskLate",), "ask, rest": ("AskLate",)},
         reads=lambda put: put(Reader, "_at_call", _at_ask),

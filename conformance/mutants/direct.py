@@ -16,7 +16,7 @@ import threadclaim.claimant
 import threadclaim.direct
 import threadclaim.steps.commands
 import threadclaim.workspace
-from conformance.actions import Action, Done, _At
+from conformance.actions import Action, At, Done
 from conformance.explore.candidates import COMMAND, Candidate, candidates
 from conformance.model.state import IDLE, Constants, Run, State, Task
 from conformance.mutants.fences import AbandonActive, unfenced_abandon
@@ -76,7 +76,7 @@ def caller_of(world: World, slot: Slot) -> Caller | None:
     return caller if caller is not None and slot.caller is not None and caller.task is slot.caller else None
 
 
-def _begin(at: _At) -> Caller:
+def _begin(at: At) -> Caller:
     """Have a caller in a slot, who enters `Workspace.claim_thread`."""
     at.idle()
     workspace = at.world.workspace_of(at.process)
@@ -89,7 +89,7 @@ def _begin(at: _At) -> Caller:
     return caller
 
 
-def _caller(at: _At, where: str) -> Caller:
+def _caller(at: At, where: str) -> Caller:
     """Who is in a slot, and at this."""
     caller = caller_of(at.world, at.slot)
     if caller is None or caller.at != where:
@@ -98,7 +98,7 @@ def _caller(at: _At, where: str) -> Caller:
 
 
 def _hold_thread(world: World, task: str, _: str) -> Done:
-    at = _At(world, "HoldThread", task)
+    at = At(world, "HoldThread", task)
     if world.loop.run(world.storage.transact(SCOPE, _is_held)):
         raise at.impossible("the thread is held")
     _begin(at)
@@ -110,7 +110,7 @@ async def _is_held(tx: Transaction) -> bool:
     return await tx.holder(lease_name(THREAD)) is not None
 
 
-def _start(at: _At, caller: Caller) -> Done:
+def _start(at: At, caller: Caller) -> Done:
     """Have a caller start its run."""
     run = at.world.loop.run(at.world.workspace.thread(THREAD)).run
     if run is not None and run.status is not RunStatus.ENDED:
@@ -128,13 +128,13 @@ def _start(at: _At, caller: Caller) -> Done:
 
 
 def _direct_start(world: World, task: str, _: str) -> Done:
-    at = _At(world, "DirectStart", task)
+    at = At(world, "DirectStart", task)
     return _start(at, _caller(at, "holding"))
 
 
 def _unheld_start(world: World, task: str, _: str) -> Done:
     """Start a run at once, in a claim that holds nothing."""
-    at = _At(world, "DirectStart", task)
+    at = At(world, "DirectStart", task)
     return _start(at, _begin(at))
 
 
@@ -149,7 +149,7 @@ def _direct_end(world: World, task: str, _: str) -> Done:
     It is kept only where somebody has asked: else it is where the thread starts from (I7), and the model has
     no such thread.
     """
-    at = _At(world, "DirectEnd", task)
+    at = At(world, "DirectEnd", task)
     caller = _caller(at, "direct")
     if caller.agent is None:
         raise at.impossible("it has no agent")
@@ -167,7 +167,7 @@ def _is_end_of(call: Call, caller: Caller) -> bool:
 
 
 def _let_thread(world: World, task: str, _: str) -> Done:
-    at = _At(world, "LetThread", task)
+    at = At(world, "LetThread", task)
     caller = _caller(at, "holding")
     caller.told.set_result(None)
     world.loop.settle()

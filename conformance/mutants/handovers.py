@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import threadclaim.claimant
 import threadclaim.runner
-from conformance.actions import ACTIONS, Action, Done, _At
+from conformance.actions import ACTIONS, Action, At, Done
 from conformance.model.state import Run as RunOf
 from conformance.model.state import Task
 from conformance.mutants.asking import AskForAll
@@ -141,7 +141,7 @@ _RELEASE = ACTIONS["Release"]
 def _release_then_ask(world: World, task: str, variant: str) -> Done:
     """Release, and ask: to the mutant it is one transaction."""
     done = _RELEASE.do(world, task, variant)
-    at = _At(world, "Release", task)
+    at = At(world, "Release", task)
     call = at.process.call_of(at.slot)
     if call is not None and isinstance(call.step, AskForAll):
         at.let(call)

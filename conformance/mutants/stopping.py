@@ -5,7 +5,7 @@ stop, and never make the write. In the world it waits in the write already, whic
 is lost, whether the runner has a fence or not.
 """
 
-from conformance.actions import ACTIONS, Action, Done, _At
+from conformance.actions import ACTIONS, Action, At, Done
 from conformance.world.gates import Call
 from conformance.world.process import THREAD
 from conformance.world.world import World
@@ -16,7 +16,7 @@ from threadclaim.steps import Abandon, CountTaken, Reply, StartRun
 _let_go, _lose_claim = ACTIONS["LetGo"], ACTIONS["LoseClaim"]
 
 
-def _write_of(at: _At) -> tuple[Claimant, Call] | None:
+def _write_of(at: At) -> tuple[Claimant, Call] | None:
     """The write that a task waits in, and its claimant, if it waits in one."""
     call = at.process.call_of(at.slot)
     if at.slot.claimant is None or call is None:
@@ -27,7 +27,7 @@ def _write_of(at: _At) -> tuple[Claimant, Call] | None:
 
 def _let_go_at_its_write(world: World, task: str, variant: str) -> Done:
     """Let a claim end by its holder's clock."""
-    at = _At(world, "LetGo", task)
+    at = At(world, "LetGo", task)
     if (waits := _write_of(at)) is None:
         return _let_go.do(world, task, variant)
     claimant, call = waits
@@ -38,7 +38,7 @@ def _let_go_at_its_write(world: World, task: str, variant: str) -> Done:
 
 def _lose_claim_at_its_write(world: World, task: str, variant: str) -> Done:
     """Let a renewal find its claim gone."""
-    at = _At(world, "LoseClaim", task)
+    at = At(world, "LoseClaim", task)
     if (waits := _write_of(at)) is None:
         return _lose_claim.do(world, task, variant)
     claimant, call = waits

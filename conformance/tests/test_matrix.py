@@ -62,7 +62,6 @@ def test_the_command_prints_the_matrix(tmp_path: Path) -> None:
 
 def test_a_twin_that_nothing_catches_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is no twin then."""
-    monkeypatch.setattr("conformance.matrix.BUDGET", 500)
     monkeypatch.setattr("conformance.matrix.hunt", lambda twin, model: hunt(twin, model, 500))
     monkeypatch.setitem(TWINS, "NoSweep", Twin("NoSweep", "Nothing else.", lambda _: None))
     code, text, found = run(tmp_path, "NoSweep")

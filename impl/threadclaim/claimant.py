@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from threadclaim.claim import HeldClaim, is_cancelled
-from threadclaim.errors import ClaimLost, RunnerClosed
+from threadclaim.errors import ClaimLost, RunLeft, said
 from threadclaim.events import RUNNER, Actor, Envelope, Event
 from threadclaim.handover import ALL, Leaving, Left
 from threadclaim.plan import (
@@ -27,7 +27,15 @@ from threadclaim.plan import (
     View,
     plan,
 )
-from threadclaim.run import Means, RunHandle, RunInput, end_event, failed_after, outcome_of
+from threadclaim.run import (
+    Means,
+    RunHandle,
+    RunInput,
+    end_event,
+    failed_after,
+    outcome_of,
+    without_gaps,
+)
 from threadclaim.steering import Watcher
 from threadclaim.steps import (
     Abandon,
@@ -46,7 +54,7 @@ from threadclaim.steps import (
 from threadclaim.storage.protocol import Scope, Step
 from threadclaim.telemetry import came_from, log_for, turn_span
 from threadclaim.thread import Run, RunStatus
-from threadclaim.turn import Outcome, Stopped, TurnInput
+from threadclaim.turn import Failed, Outcome, Stopped, TurnInput
 
 T = TypeVar("T")
 
@@ -98,7 +106,7 @@ class Claimant:
         self.looks: Leaving | None = None
         self.run: RunHandle | None = None
         self.halted = False
-        self._abandoned, self._is_starting = False, False
+        self._abandoned, self._is_starting, self._is_left = False, False, False
         self._means = means
         self._broken_off, self._command, self._input_seq = broken_off, command, 0
         self._turn: asyncio.Task[Outcome] | None = None
@@ -123,11 +131,17 @@ class Claimant:
             self._stop_turn()
 
     def give_up(self) -> None:
-        """Tell whoever waits that the runner is closed: storage is waited for no more."""
-        for future in (self.started, None if self.run is None else self.run.ended):
-            if future is not None and not future.done():
-                future.set_exception(RunnerClosed())
-                future.exception()  # whether anybody waits for it or not
+        """Leave all as by a crash: its runner is closed, and has waited long enough.
+
+        While its turn is alive, a tool of it at work, nothing is released: its claim lapses by itself.
+        """
+        self._is_left = True
+        self._claim.let_go()
+        if not self.started.done():
+            self.started.set_result(None)  # what its command committed is the next holder's
+        if self.run is not None and not self.run.ended.done():
+            self.run.ended.set_exception(RunLeft())
+            self.run.ended.exception()  # whether anybody waits for it or not
 
     def _stop_turn(self) -> None:
         """Cancel the turn, if there is one; as its start is being recorded, once it has its input.
@@ -147,7 +161,8 @@ class Claimant:
         """
         leaving = self.leaving = await self._hold()
         self._claim.let_go()
-        left = None if leaving is None else await self._release(leaving)
+        is_alive = self._is_left and self._turn is not None and not self._turn.done()
+        left = None if leaving is None or is_alive else await self._release(leaving)
         if not self.started.done():
             self.started.set_result(None)
         return left
@@ -156,21 +171,39 @@ class Claimant:
         """Claim, and carry out what is to be done; return how it leaves, and None where no claim was made."""
         try:
             return await self._claim_and_turn()
-        except (HaltedError, ClaimLost):
-            return ALL
+        except HaltedError:
+            return self._leaving_unstarted()
+        except ClaimLost as error:
+            if error.holder == self.holder:
+                return self._leaving_unstarted()
+            return self._failed(error)  # another's claim, that the application's set-up relied on
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  # the claim is released
             # Nobody cancels this task: a CancelledError that comes up all the same is a failure
             # (ADR-0055 I4).
-            self._fail(error)
-            consumed = self.run is not None or self.halted or self._abandoned
-            return ALL if consumed else Leaving("newer", self.seen, self._input_seq)
+            return self._failed(error)
 
-    def _fail(self, error: BaseException) -> None:
-        """Tell whoever waits for the start what it failed of."""
-        self._log.warning("A claimant failed before its turn started.", exc_info=error)
+    def _leaving_unstarted(self) -> Leaving:
+        """As whoever was stopped, or lost its claim, leaves; the latter is logged, as it may go on so."""
+        if self._claim.lost or not (self.halted or self._abandoned):
+            self._log.warning(
+                "The claim was lost before its turn started, and the thread is handed over. If this goes on, "
+                "storage, or the turn_context, takes longer than the claim_ttl of %s s.",
+                self._means.ttl,
+            )
+        return ALL
+
+    def _failed(self, error: BaseException) -> Leaving:
+        """As whoever failed leaves; whoever waits for the start, or the run, is told what it failed of."""
+        at = "before its turn started" if self.run is None else "after its turn had started"
+        if not self._is_left:
+            self._log.warning("A claimant failed %s.", at, exc_info=error)
         if not self.started.done():
             self.started.set_exception(as_failure(error))
             self.started.exception()  # whether anybody waits for it or not, it is logged
+        if self.run is not None and not self.run.ended.done():
+            self.run.ended.set_result(Failed(said(as_failure(error)), exception=error))
+        consumed = self.run is not None or self.halted or self._abandoned
+        return ALL if consumed else Leaving("newer", self.seen, self._input_seq)
 
     async def _claim_and_turn(self) -> Leaving | None:
         """As `_hold`, but what goes wrong is raised."""
@@ -288,9 +321,19 @@ class Claimant:
             await self._end_turn()
             raise
         go.set_result(started)
-        await asyncio.wait([self._turn])
-        await started.watcher.stop()
-        return outcome_of(self._turn, stopped=self.halted or self._claim.lost)
+        try:
+            await asyncio.wait([self._turn])
+        finally:
+            await started.watcher.stop()
+        outcome = outcome_of(self._turn, stopped=self.halted or self._claim.lost)
+        counts = without_gaps(outcome, started.watcher.given)
+        if set(counts.delivered) != set(outcome.delivered):
+            self._log.warning(
+                "The turn says that it delivered %s of %s; what comes before the first gap counts.",
+                list(outcome.delivered),
+                started.watcher.given,
+            )
+        return counts
 
     async def _record_start(self, given: RunInput, ready: asyncio.Future[None]) -> "_Go":
         """ThreadClaim!StartRun, once the turn is set up; raises what setting it up failed of."""
@@ -320,7 +363,7 @@ class Claimant:
         try:
             async with self._set_up(turn) as context:
                 ready.set_result(None)
-                started = await go
+                started = await asyncio.shield(go)  # a timeout of the context's own must not cancel that
                 self._is_starting = False
                 if self.halted or self._claim.lost:  # asked for as the start was recorded
                     asyncio.get_running_loop().call_soon(self._stop_turn)

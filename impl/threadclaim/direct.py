@@ -60,6 +60,10 @@ async def run_directly(
     return await run.carry_out(text, held)
 
 
+TRIES, TRY_AGAIN = 10, 3.0
+"""How often recording an end is tried, and after how many seconds again."""
+
+
 class _NoSteering:
     """Steering of a run that no message reaches."""
 
@@ -108,10 +112,26 @@ class _DirectRun:
             outcome = await self._turn(turn, lost, cancelled)
             span.over(outcome)
             event = end_event(self.run_id, outcome)
-            end = EndRun(self.thread_id, self.segment, event, actor, None, outcome.history)
-            if not await transact(scope, end):
-                self._log.warning("A direct run was recorded as abandoned while it lived. Hold its thread.")
+            await self._record_end(
+                EndRun(self.thread_id, self.segment, event, actor, None, outcome.history), lost
+            )
             return outcome
+
+    async def _record_end(self, step: EndRun, lost: asyncio.Event) -> None:
+        """Record its end; tried again for a while, as a runner does (repair m), then raised."""
+        for tries_left in reversed(range(TRIES)):
+            try:
+                if not await self.workspace.storage.transact(self.workspace.scope, step):
+                    self._log.warning(
+                        "A direct run was recorded as abandoned while it lived. Hold its thread."
+                    )
+            except Exception:
+                if lost.is_set() or not tries_left:
+                    raise
+                self._log.warning("Recording a direct run's end failed; it is tried again.", exc_info=True)
+                await asyncio.sleep(TRY_AGAIN)
+            else:
+                return
 
     async def _turn(self, turn: TurnInput, *stops: asyncio.Event) -> Outcome:
         """Let the turn go on to its end; stop it if its caller is cancelled, or its claim is lost."""

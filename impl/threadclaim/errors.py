@@ -114,11 +114,23 @@ class ClaimLost(ThreadClaimError):
 class RunnerClosed(ThreadClaimError):
     """The runner is closed: it starts nothing. The caller's fault; use a runner that is open."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        message: str = "This runner is closed and starts nothing. "
+        "Send with a runner that is open; nothing was committed.",
+    ) -> None:
         """Say what to do."""
+        super().__init__(message)
+
+
+class RunLeft(RunnerClosed):
+    """The runner was closed, and its run did not end within `close_within`: it is left as by a crash."""
+
+    def __init__(self) -> None:
+        """Say what becomes of it."""
         super().__init__(
-            "This runner is closed and starts nothing. "
-            "Send with a runner that is open; nothing was committed."
+            "This runner was closed, and the run did not end, or storage did not answer, in time. It is left "
+            "as by a crash: what was committed stays, and the thread's next holder sees to it."
         )
 
 
@@ -129,3 +141,11 @@ class RunFailure(ThreadClaimError):
         """Keep the message, and the reason, one word or a few, that clients can rely on."""
         super().__init__(message)
         self.reason = reason
+
+
+def said(error: BaseException) -> str:
+    """What an exception says, or the name of its type if it says nothing, or cannot say it."""
+    try:
+        return str(error) or type(error).__name__
+    except Exception:  # noqa: BLE001  # an application's own exception, whose text is broken
+        return type(error).__name__

@@ -53,7 +53,8 @@ RUNNER = SystemActor("runner")
 class Request:
     """What a paused run waits for: a question (an external call), an approval, or a form (`ask_form`).
 
-    `id` is the tool call's; `args` the call's arguments; `schema`, of a form, the JSON schema of its values.
+    `id` is the tool call's, or one of its own if the model has used that id before in the thread: `call_id`
+    is the call's then. `args` are the call's arguments; `schema`, of a form, the JSON schema of its values.
     """
 
     id: str
@@ -61,6 +62,7 @@ class Request:
     tool_name: str
     args: Mapping[str, JsonValue] = field(default_factory=dict)
     schema: Mapping[str, JsonValue] | None = None
+    call_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,11 @@ LIMITS: Mapping[str, Limit] = {
         "A claim is renewed every third of it: a shorter one lapses while its holder is well, and a dead "
         "holder's thread waits for as long.",
     ),
+    "seconds": Limit(
+        "another time, such as `close_within`",
+        f"a number of seconds from 0 to {MAX_CLAIM_TTL:,} (a day)",
+        "Whoever waits wants to know that it ends.",
+    ),
 }
 """Every limit, by a short name."""
 
@@ -119,6 +124,12 @@ def check_claim_ttl(ttl: float) -> None:
     """Accept a claim's time to live, in seconds; else raise LimitError."""
     if not _is_finite(ttl) or not MIN_CLAIM_TTL <= ttl <= MAX_CLAIM_TTL:
         raise _error("claim_ttl", f"The claim's time to live is {ttl!r}. Give seconds, 30.0 say.")
+
+
+def check_seconds(what: str, seconds: float) -> None:
+    """Accept a time in seconds, `what` for: "close_within", say; else raise LimitError."""
+    if not _is_finite(seconds) or not 0 <= seconds <= MAX_CLAIM_TTL:
+        raise _error("seconds", f"{what} is {seconds!r}. Give seconds, 10.0 say.")
 
 
 def check_position(what: str, seq: int) -> None:

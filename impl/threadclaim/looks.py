@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+from collections import Counter
 from collections.abc import Callable
 
 from threadclaim.claim import is_cancelled
@@ -26,6 +27,7 @@ class Looks:
         self._storage, self._delay, self._take = storage, delay, take
         self._timers: dict[tuple[Scope, str], asyncio.TimerHandle] = {}
         self._why: dict[tuple[Scope, str], Leaving] = {}
+        self._reading: Counter[tuple[Scope, str]] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
 
@@ -47,11 +49,11 @@ class Looks:
         self._timers[key] = loop.call_later(self._delay, self._come, key, context=context)
 
     def is_armed(self, scope: Scope, thread_id: str) -> bool:
-        """Whether a look waits for the thread: the model's `look`."""
-        return (scope, thread_id) in self._timers
+        """Whether a look waits for the thread, or reads it: the model's `look`."""
+        return (scope, thread_id) in self._timers or self._reading[scope, thread_id] > 0
 
-    def close(self) -> None:
-        """Cancel every look, and arm none any more."""
+    def close(self) -> set[asyncio.Task[None]]:
+        """Cancel every look, and arm none any more; the tasks of those that are reading, until they end."""
         self._closed = True
         for timer in self._timers.values():
             timer.cancel()
@@ -59,28 +61,32 @@ class Looks:
         self._why.clear()
         for task in self._tasks:
             task.cancel()
+        return set(self._tasks)
 
     def _come(self, key: tuple[Scope, str]) -> None:
-        """A look's time has come. It stays armed until it has read."""
-        task = asyncio.get_running_loop().create_task(self._look(*key), name=f"look at {key[1]}")
+        """A look's time has come. Who is refused from now on arms another: this one may read too early."""
+        self._timers.pop(key, None)
+        why = self._why.pop(key, ALL)
+        task = asyncio.get_running_loop().create_task(self._look(*key, why), name=f"look at {key[1]}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _look(self, scope: Scope, thread_id: str) -> None:
+    async def _look(self, scope: Scope, thread_id: str, why: Leaving) -> None:
         """ThreadClaim!LookAgain, or ThreadClaim!LookFails."""
-        key = (scope, thread_id)
+        self._reading[scope, thread_id] += 1
         try:
             looked = await self._storage.transact(scope, LookAgain(thread_id))
         except (Exception, asyncio.CancelledError):  # whatever it is, the look is over and logged
             if is_cancelled():
                 raise
-            looked = None
             log_for(thread_id).exception(
                 "A look failed; what was asked waits for the thread's next command, or for recover."
             )
-        self._timers.pop(key, None)
-        why = self._why.pop(key, ALL)
-        if looked is None or self._closed or not why.goes(looked.left):
+            return
+        finally:
+            self._reading[scope, thread_id] -= 1
+            self._reading += Counter()  # forgets what is at 0
+        if self._closed or not why.goes(looked.left):
             return
         if looked.is_held:
             self.arm(scope, thread_id, why)

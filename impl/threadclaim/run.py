@@ -1,13 +1,14 @@
 """A run of this process: its means, its handle, what it starts with, and how the log tells its end."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from itertools import takewhile
 from typing import Any
 
-from threadclaim.errors import LimitError
-from threadclaim.events import RunEnded, RunPaused
+from threadclaim.errors import LimitError, RunFailure, said
+from threadclaim.events import Request, RunEnded, RunPaused
 from threadclaim.limits import escaped, event_json
 from threadclaim.storage.protocol import Storage
 from threadclaim.turn import Completed, Failed, Outcome, Paused, Stopped, Turn, TurnInput
@@ -45,7 +46,7 @@ class RunHandle:
     async def wait(self) -> Outcome:
         """Wait until the run's end is recorded, and return the run's result. It waits for no hand-over.
 
-        Raises RunnerClosed if its runner was closed and storage did not answer in time: the run's end may not
+        Raises RunLeft if its runner was closed and the run, or storage, was not done in time: its end may not
         be recorded then, as if its process had died.
         """
         return await asyncio.shield(self.ended)
@@ -68,16 +69,57 @@ class RunInput:
 def outcome_of(turn: asyncio.Task[Outcome], *, stopped: bool) -> Outcome:
     """What came of a turn whose task is done; `stopped` is whether somebody asked it to end.
 
-    A cancellation that nobody asked for is a failure (ADR-0055 I4), and so is a pause that asks for nothing.
+    A cancellation that nobody asked for is a failure (ADR-0055 I4), and so is what no turn may come to.
     """
     if turn.cancelled():
         return Stopped() if stopped else Failed(_UNASKED)
     if (error := turn.exception()) is not None:
-        return Failed(str(error) or type(error).__name__, exception=error)
+        return Failed(said(error), _reason(error), exception=error)
     outcome = turn.result()
+    if wrong := _wrong(outcome):
+        return Failed(f"The turn came to what no turn may: {wrong}. That is the turn's fault.")
+    kept = {"history": outcome.history, "delivered": outcome.delivered}
+    if isinstance(outcome, Stopped) and not stopped:
+        return Failed(_UNASKED, **kept)  # type: ignore[arg-type]  # both are of their types: seen above
     if isinstance(outcome, Paused) and not outcome.requests:
-        return Failed(_ASKS_NOTHING, history=outcome.history, delivered=outcome.delivered)
+        return Failed(_ASKS_NOTHING, **kept)  # type: ignore[arg-type]
     return outcome
+
+
+def _wrong(outcome: Any) -> str:  # noqa: ANN401  # a turn of any framework's may return anything
+    """What is wrong with what a turn returned, in a clause; empty if nothing is."""
+    if not isinstance(outcome, Completed | Paused | Failed | Stopped):
+        return f"a {type(outcome).__name__}, which is no outcome"
+    kept: dict[str, Any] = {each.name: getattr(outcome, each.name) for each in fields(outcome)}
+    for name, fits in _FITS.items():
+        if name in kept and not fits(kept[name]):
+            return f"its {name} is {kept[name]!r:.100}"
+    return ""
+
+
+_FITS: Mapping[str, Callable[[Any], bool]] = {
+    "history": lambda value: value is None or isinstance(value, bytes),
+    "delivered": lambda value: isinstance(value, tuple | list) and all(type(seq) is int for seq in value),
+    "output": lambda value: value is None or isinstance(value, str),
+    "error": lambda value: isinstance(value, str),
+    "reason": lambda value: value is None or isinstance(value, str),
+    "requests": lambda value: isinstance(value, tuple | list) and all(isinstance(r, Request) for r in value),
+}
+"""What each field of an outcome may be."""
+
+
+def _reason(error: BaseException) -> str | None:
+    """The stable word of a failure, if it gives one."""
+    return error.reason if isinstance(error, RunFailure) and isinstance(error.reason, str) else None
+
+
+def without_gaps(outcome: Outcome, given: Sequence[int]) -> Outcome:
+    """An outcome whose `delivered` is what was handed out, up to the first of it that was not delivered.
+
+    `taken` is one position: what comes after a gap would be passed over with it, so it is given again (I1).
+    """
+    named = set(outcome.delivered)
+    return replace(outcome, delivered=tuple(takewhile(named.__contains__, given)))
 
 
 def failed_after(outcome: Outcome, error: BaseException) -> Failed:
@@ -85,8 +127,8 @@ def failed_after(outcome: Outcome, error: BaseException) -> Failed:
 
     What the agent was given, and said, is kept.
     """
-    told = f"What was set up around the turn failed as it was left: {str(error) or type(error).__name__}"
-    return Failed(told, history=outcome.history, delivered=outcome.delivered, exception=error)
+    told = f"What was set up around the turn failed as it was left: {said(error)}"
+    return Failed(told, _reason(error), outcome.history, outcome.delivered, error)
 
 
 def end_event(run_id: str, outcome: Outcome) -> RunEnded | RunPaused:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TypeVar
 
+from threadclaim.answers import check_answers
 from threadclaim.claim import is_cancelled
 from threadclaim.claimant import Claimant, as_failure
 from threadclaim.errors import RequestError, RunnerClosed
 from threadclaim.events import AnyAnswer, Envelope, MessagePosted
 from threadclaim.handover import ALL, Leaving
-from threadclaim.limits import check_claim_ttl, check_id, check_text
+from threadclaim.limits import check_claim_ttl, check_id, check_seconds, check_text
 from threadclaim.looks import Looks
 from threadclaim.run import Means, RunHandle, TurnContext
 from threadclaim.steps import Answer, Ask, Send
@@ -22,6 +23,9 @@ from threadclaim.turn import Turn
 from threadclaim.workspace import Workspace, new_id
 
 T = TypeVar("T")
+
+SWEEPS_AT_ONCE = 16
+"""How many threads a sweep claims, and whose turns it has set up, at once."""
 
 NOTHING_READ = Leaving("newer")
 """As whoever fails having read nothing leaves."""
@@ -77,14 +81,16 @@ class Runner:
             new_id: Gives the ids of messages, runs and holders, each of them new to the storage.
 
         Raises:
-            LimitError: if `claim_ttl` is against the table of limits.
+            LimitError: if `claim_ttl` or `close_within` is against the table of limits.
         """
         check_claim_ttl(claim_ttl)
+        check_seconds("close_within", close_within)
         self._means = Means(storage, agent, claim_ttl, turn_context, new_id)
         self._looks = Looks(storage, claim_ttl, self._take_for_a_look)
         self._claimants: dict[Claimant, asyncio.Task[None]] = {}
         self._close_within = close_within
         self._closed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     # ---- Commands: what each commits and its ask are one write (DESIGN.md, section 2).
 
@@ -115,6 +121,7 @@ class Runner:
         """
         self._check_open()
         check_id("thread", thread_id)
+        check_answers(answers)
         step = Answer(thread_id, answers, workspace.actor)
         committed, run = await self._command(workspace, thread_id, step)
         return Sent(tuple(committed), run)
@@ -132,17 +139,17 @@ class Runner:
     async def stop(self, workspace: Workspace, thread_id: str) -> bool:
         """Stop the thread's run, if it is one of this process; whether it was, once its end is recorded.
 
-        What it leaves is handed over; the hand-over is not stopped. Raises nothing of its own.
+        A turn that is still being set up ends too, having consumed nothing (I4). What is left is handed over;
+        the hand-over is not stopped. Raises RunLeft if the runner is closed meanwhile, and the run does not
+        end in time.
         """
-        running = [
-            claimant
-            for claimant in self._claimants
-            if claimant.is_running and (claimant.scope, claimant.thread_id) == (workspace.scope, thread_id)
-        ]
-        for claimant in running:
+        own = (workspace.scope, thread_id)
+        halted = [each for each in self._claimants if (each.scope, each.thread_id) == own]
+        running = [claimant.run for claimant in halted if claimant.run is not None and claimant.is_running]
+        for claimant in halted:
             claimant.halt()
-            if claimant.run is not None:
-                await claimant.run.wait()
+        for run in running:
+            await run.wait()
         return bool(running)
 
     def running(self, workspace: Workspace, thread_id: str) -> RunHandle | None:
@@ -165,16 +172,29 @@ class Runner:
         """
         self._check_open()
         stranded = await self._means.storage.stranded(workspace.scope)
-        runs: list[RunHandle] = []
-        for thread_id in stranded.left:
-            self._check_open()
-            try:
-                run = await self._carry_out(workspace.scope, thread_id, context=contextvars.Context())
-            except Exception:  # noqa: BLE001  # one thread's failure, logged, is no other's
-                log_for(thread_id).exception("A thread's turn failed to start; the sweep goes on.")
-                continue
-            runs += [run] if run is not None else []
+        turns = asyncio.Semaphore(
+            SWEEPS_AT_ONCE
+        )  # so that one whose turn is slow to set up holds up no other
+        async with asyncio.TaskGroup() as group:
+            sweeps = [
+                group.create_task(self._sweep(workspace.scope, thread_id, turns))
+                for thread_id in stranded.left
+            ]
+        runs = [run for sweep in sweeps if (run := sweep.result()) is not None]
+        if self._closed:
+            raise RunnerClosed("This runner was closed as it swept; the threads that were left are left so.")
         return runs
+
+    async def _sweep(self, scope: Scope, thread_id: str, turns: asyncio.Semaphore) -> RunHandle | None:
+        """Carry one stranded thread out; one thread's failure, logged, is no other's."""
+        async with turns:
+            if self._closed:
+                return None
+            try:
+                return await self._carry_out(scope, thread_id, context=contextvars.Context())
+            except Exception:  # noqa: BLE001  # whatever it failed of
+                log_for(thread_id).exception("A thread's turn failed to start; the sweep goes on.")
+                return None
 
     # ---- Its end.
 
@@ -187,15 +207,17 @@ class Runner:
         """Close the runner: it starts nothing from now on, and hands nothing over.
 
         It cancels hand-overs and looks, stops the process's runs, records their ends, and releases their
-        claims. What storage does not answer within `close_within` seconds is left as by a crash. Calling it
-        again does nothing new.
+        claims. What storage does not answer within `close_within` seconds, and a run that does not end in
+        that time, as a tool in a thread may not, is left as by a crash: its claim lapses by itself. Calling
+        it again does nothing new.
         """
         self._closed = True
-        self._looks.close()
+        waits: set[asyncio.Task[None]] = self._looks.close()
         for claimant in list(self._claimants):
             claimant.halt()
-        if self._claimants:
-            await asyncio.wait(self._claimants.values(), timeout=self._close_within)
+        waits |= set(self._claimants.values())
+        if waits:
+            await asyncio.wait(waits, timeout=self._close_within)
         for claimant, task in list(self._claimants.items()):
             claimant.give_up()
             task.cancel()
@@ -213,9 +235,16 @@ class Runner:
     # ---- What carries out.
 
     def _check_open(self) -> None:
-        """Raise RunnerClosed if it is closed."""
+        """Raise RunnerClosed if it is closed, and RuntimeError in another event loop than its own."""
         if self._closed:
             raise RunnerClosed
+        loop = asyncio.get_running_loop()
+        self._loop = self._loop or loop
+        if self._loop is not loop:
+            raise RuntimeError(
+                "This runner belongs to another event loop, where its claims and looks are. "
+                "Make one for each loop."
+            )
 
     async def _command(
         self, workspace: Workspace, thread_id: str, step: Step[T]

@@ -12,8 +12,9 @@ from threadclaim.telemetry import log_for
 class Watcher:
     """Finds the messages that arrive for a run, up to the first from another author (ADR-0057).
 
-    It is the run's `Steering`. `position` is the position that the run's start took. A read that fails is
-    tried again after `retry` seconds, from where it stood.
+    It is the run's `Steering`; `given` are the seqs that it has handed out, in order. `position` is the
+    position that the run's start took. A read that fails is tried again after `retry` seconds, from where it
+    stood.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917  # what to follow, for whom, from where
@@ -22,6 +23,7 @@ class Watcher:
         """Watch nothing yet."""
         self._storage, self._scope, self._thread_id, self._actor = storage, scope, thread_id, actor
         self.position, self._retry = position, retry
+        self.given: list[int] = []
         self._arrived: list[Envelope] = []
         self._task: asyncio.Task[None] | None = None
 
@@ -34,6 +36,7 @@ class Watcher:
     def take(self) -> Sequence[Envelope]:
         """The messages that have arrived since it was last asked. ThreadClaim!Deliver."""
         taken, self._arrived = self._arrived, []
+        self.given += [message.seq for message in taken]
         return taken
 
     async def stop(self) -> None:
@@ -64,6 +67,8 @@ class Watcher:
         entries = self._storage.subscribe(self._scope, self.position)
         try:
             async for envelope in entries:
+                if envelope.seq <= self.position:
+                    continue  # a storage that repeats itself gives nothing twice
                 if envelope.thread_id == self._thread_id and envelope.is_message:
                     if envelope.actor != self._actor:
                         return

@@ -19,6 +19,8 @@ class Steering(Protocol):
 
         A turn takes them as it makes a request of its model, so that each is given exactly with a request.
         What it has taken it names in its outcome's `delivered` only if the request that carried it is kept.
+        Of that counts what comes before the first that is not named: the rest is given again, for the
+        thread's one position cannot pass over it.
         """
 
 
@@ -53,7 +55,11 @@ class TurnInput:
 
     @property
     def key(self) -> str:
-        """The run's id and the seqs of what the turn consumes: the same however often it is tried."""
+        """The run's id and the seqs of what the turn consumes.
+
+        It is the same for all that a tool may see of the turn. A turn that never started is another run's
+        when it is tried again; none of its tools was called.
+        """
         seqs = [message.seq for message in self.prompt] + [answer.seq for answer in self.answers.values()]
         return f"{self.run_id}:{','.join(map(str, sorted(seqs)))}"
 

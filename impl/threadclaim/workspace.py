@@ -196,6 +196,8 @@ class Workspace:
         for what, value in bounds.items():
             if value is not None:
                 check_position(what, value)
+        if isinstance(threads, str):
+            raise RequestError(f"threads is the str {threads!r}. Give a list of threads' ids.")
         for thread_id in threads or ():
             self.check(thread_id=thread_id)
         return await self._transact(Read(after_seq, before_seq, threads, limit, last))

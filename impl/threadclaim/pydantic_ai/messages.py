@@ -4,7 +4,9 @@ A chunk is the JSON of the messages of one run of the agent. What a run that fai
 be gone on from: no call stays open, and its prompt is there, so that the agent knows what it was asked.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import count, takewhile
 from typing import Literal
 
@@ -78,25 +80,43 @@ def results_of(turn: TurnInput) -> DeferredToolResults | None:
         return None
     results = DeferredToolResults()
     for request in turn.requests:
+        call_id = request.call_id or request.id
         match turn.answers[request.id].answer:
             case Reply(value=value):
-                results.calls[request.id] = value
+                results.calls[call_id] = value
             case FormValues(values=values):  # a result, even of a call that needs approval: it is not run
-                results.calls[request.id] = dict(values)
+                results.calls[call_id] = dict(values)
             case Approve():
-                results.approvals[request.id] = ToolApproved()
+                results.approvals[call_id] = ToolApproved()
             case Deny(message=message):
-                results.approvals[request.id] = ToolDenied(message)
+                results.approvals[call_id] = ToolDenied(message)
     return results
 
 
 def requests_of(deferred: DeferredToolRequests, messages: Sequence[ModelMessage]) -> tuple[Request, ...]:
-    """What a run waits for, in the model's order."""
+    """What a run waits for, in the model's order; `messages` are all of the thread's.
+
+    A model may number its calls anew, so an id that the thread has seen gets a number: a late answer to the
+    call before is then one to a settled request, and never to this.
+    """
     asked = {call.tool_call_id: _request(call, "question", deferred) for call in deferred.calls}
     asked |= {call.tool_call_id: _request(call, "approval", deferred) for call in deferred.approvals}
-    response = messages[_last_response(messages)]
+    last = _last_response(messages)
+    response = messages[last]
     calls = response.tool_calls if isinstance(response, ModelResponse) else []
-    return tuple(asked[call.tool_call_id] for call in calls if call.tool_call_id in asked)
+    seen = Counter(
+        call.tool_call_id
+        for message in messages[:last]
+        if isinstance(message, ModelResponse)
+        for call in message.tool_calls
+    )
+    requests = (asked[call.tool_call_id] for call in calls if call.tool_call_id in asked)
+    return tuple(
+        replace(request, id=f"{request.id}.{seen[request.id] + 1}", call_id=request.id)
+        if seen[request.id]
+        else request
+        for request in requests
+    )
 
 
 def _request(

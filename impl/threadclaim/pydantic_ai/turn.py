@@ -20,7 +20,7 @@ from pydantic_ai import (
 from pydantic_ai.agent import AbstractAgent, EventStreamHandler
 from pydantic_core import to_json
 
-from threadclaim.errors import RunFailure
+from threadclaim.errors import RunFailure, said
 from threadclaim.events import RunEnded, RunPaused
 from threadclaim.limits import escaped, event_json
 from threadclaim.pydantic_ai.capability import TurnCapability
@@ -238,7 +238,7 @@ class _Kept:
         """The failure of a run that raised `error`."""
         cause = _cause(error)
         reason = cause.reason if isinstance(cause, RunFailure) else None
-        text = escaped(str(cause)) or type(cause).__name__
+        text = escaped(said(cause))
         return Failed(text, None if reason is None else escaped(reason), self.history, self.delivered, cause)
 
 
