@@ -64,7 +64,7 @@ class ExplorationMachine(RuleBasedStateMachine):
         return self._actors[action]
 
     @precondition(lambda self: self.beside is not None)
-    @rule(picks=st.lists(Picks, min_size=1, max_size=8))
+    @rule(picks=st.lists(Picks, min_size=4, max_size=24))
     def go_on(self, picks: list[int]) -> None:
         """Let tasks go on as they would, some steps at once: so that walks come far."""
         for pick in picks:

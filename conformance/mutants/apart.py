@@ -16,7 +16,8 @@ from conformance.world.gates import Call
 from conformance.world.process import Slot
 from conformance.world.world import World
 from threadclaim import steps
-from threadclaim.claimant import Claimant, _Go
+from threadclaim.carrying import Go
+from threadclaim.claimant import Claimant
 from threadclaim.events import MessagePosted
 from threadclaim.handover import Leaving, Left
 from threadclaim.plan import Plan, ResumePlan, StartPlan, View, plan
@@ -208,7 +209,7 @@ class TakingAsItPlans(Claimant):
             case _:
                 pass
 
-    async def _record_start(self, given: RunInput, ready: "asyncio.Future[None]") -> _Go:
+    async def _record_start(self, given: RunInput, ready: "asyncio.Future[None]") -> Go:
         return await super()._record_start(replace(given, consumes=()) if self._has_taken else given, ready)
 
 

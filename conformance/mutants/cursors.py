@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import threadclaim.carrying
 import threadclaim.claimant
 import threadclaim.runner
 from conformance.mutants.stopping import AT_ITS_WRITE
@@ -92,7 +93,7 @@ class ReplyAndAsk(steps.Reply):
 
 
 def _start_only(put: Put) -> None:
-    put(threadclaim.claimant, "StartRun", StartOnly)
+    put(threadclaim.carrying, "StartRun", StartOnly)
 
 
 def _reply_and_ask(put: Put) -> None:
@@ -116,13 +117,13 @@ TWINS = (
     Twin(
         "TakenPastTheHead",
         "A run's start saves taken at the position after the log's last.",
-        lambda put: put(threadclaim.claimant, "StartRun", StartPastTheHead),
+        lambda put: put(threadclaim.carrying, "StartRun", StartPastTheHead),
         reads=lambda put: put(Reader, "position", _past_the_head),
     ),
     Twin(
         "ResumeTakesHead",
         "A resume takes up to the log's head as it starts, and not as it read.",
-        lambda put: put(threadclaim.claimant, "StartRun", ResumeFromTheHead),
+        lambda put: put(threadclaim.carrying, "StartRun", ResumeFromTheHead),
     ),
     Twin(
         "CountTakesUnread",

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import threadclaim.carrying
 import threadclaim.claim
 import threadclaim.claimant
 import threadclaim.thread
@@ -143,7 +144,7 @@ class RenewOrTake(steps.Renew):
 
 
 def _unfenced_start(put: Put) -> None:
-    put(threadclaim.claimant, "StartRun", UnfencedStart)
+    put(threadclaim.carrying, "StartRun", UnfencedStart)
 
 
 def unfenced_abandon(put: Put) -> None:
@@ -152,12 +153,12 @@ def unfenced_abandon(put: Put) -> None:
 
 
 def _end_of_any(put: Put) -> None:
-    put(threadclaim.claimant, "EndRun", EndOfAny)
+    put(threadclaim.carrying, "EndRun", EndOfAny)
     put(threadclaim.thread, "_paused", _paused_anyhow)
 
 
 def _end_takes_anyhow(put: Put) -> None:
-    put(threadclaim.claimant, "EndRun", EndTakesAnyhow)
+    put(threadclaim.carrying, "EndRun", EndTakesAnyhow)
 
 
 _STARTS = "A run's start is recorded, whoever holds the claim by then."

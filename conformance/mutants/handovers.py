@@ -14,7 +14,8 @@ from conformance.mutants.twin import Put, Twin
 from conformance.state import Reader
 from conformance.world.world import World
 from threadclaim import steps
-from threadclaim.claimant import Claimant, HaltedError
+from threadclaim.carrying import HaltedError
+from threadclaim.claimant import Claimant
 from threadclaim.errors import ClaimLost
 from threadclaim.handover import ALL, Leaving, Left
 from threadclaim.run import Means

@@ -40,7 +40,7 @@ class _Unsaved(_Through):
             await self._tx.save_cursor(name, seq)
 
 
-class _GoingBack(_Through):
+class GoingBack(_Through):
     """A cursor is saved wherever it was."""
 
     async def save_cursor(self, name: str, seq: int) -> None:
@@ -60,4 +60,4 @@ def not_saving(tx: Transaction, cursor: str) -> Transaction:
 
 def going_back(tx: Transaction) -> Transaction:
     """A transaction of `threadclaim.storage.InMemoryStorage` in which cursors go back."""
-    return cast("Transaction", _GoingBack(tx))
+    return cast("Transaction", GoingBack(tx))
