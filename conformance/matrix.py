@@ -111,6 +111,15 @@ class Mutant:
             "tlc": self.states,
             "replay": self.reproduced,
             "explore": self.caught.by or None,
+            "by": ", ".join(
+                name
+                for name, catches in (
+                    ("tlc", self.states is not None),
+                    ("replay", self.reproduced),
+                    ("explore", bool(self.caught.by)),
+                )
+                if catches
+            ),
             "steps": self.caught.steps,
             "ok": self.ok,
         }

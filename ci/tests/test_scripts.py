@@ -42,7 +42,8 @@ def test_every_night_the_larger_models_run(checkout: Path) -> None:
     """The nightly script runs the tests, and the models that a change need not wait for."""
     nightly = "models ARGS=--tier nightly --json build/nightly.json"
     controls = "controls ARGS=--json build/controls.json"
-    assert run(checkout, "ci/nightly") == (True, ["test", nightly, controls])
+    explore = "explore ARGS=--profile nightly --json build/explore-nightly.json"
+    assert run(checkout, "ci/nightly") == (True, ["test", nightly, explore, controls])
 
 
 @pytest.mark.parametrize(("failing", "asked"), [("test", ["test"]), ("verify", ["test", "verify"])])

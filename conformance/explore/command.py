@@ -28,7 +28,12 @@ from conformance.world.model_agent import ModelAgent
 
 AS_EXPECTED, NOT_AS_EXPECTED = 0, 1
 
-_COLUMNS = (Column("action"), Column("times", number=True), Column("with a fault", number=True))
+_COLUMNS = (
+    Column("action"),
+    Column("times", number=True),
+    Column("with a fault", number=True),
+    Column("which faults came to who was about to take it"),
+)
 
 
 def add_explore_options(parser: argparse.ArgumentParser) -> None:
@@ -81,17 +86,17 @@ class Explore:
     def _stepped(self, profile: Profile, number: int) -> Walked | None:
         """The steered walks, with the agent that only waits for the world."""
         seeds = range(number * profile.walks, (number + 1) * profile.walks)
-        return self._walks("stepped agent", SteppedAgent, seeds, profile.steps)
+        return self._walks("stepped agent", "stepped", SteppedAgent, seeds, profile.steps)
 
     def _real(self, profile: Profile, number: int) -> Walked | None:
         """The steered walks, with pydantic-ai's agent."""
         seeds = range(number * profile.real, (number + 1) * profile.real)
-        return self._walks("pydantic-ai's agent", ModelAgent, seeds, profile.steps)
+        return self._walks("pydantic-ai's agent", "real", ModelAgent, seeds, profile.steps)
 
-    def _walks(self, what: str, make_agent: MakeAgent, seeds: range, steps: int) -> Walked | None:
+    def _walks(self, what: str, part: str, make_agent: MakeAgent, seeds: range, steps: int) -> Walked | None:
         """Walks that are steered, one for each seed."""
         walker = Walker(self.tally, make_agent=make_agent)
-        with self._part(f"{len(seeds):,} walks from seed {seeds.start}, {what}"):
+        with self._part(f"{len(seeds):,} walks from seed {seeds.start}, {what}", part):
             for seed in seeds:
                 try:
                     walker.walk(seed, steps)
@@ -103,7 +108,7 @@ class Explore:
         """The walks that Hypothesis chooses."""
         found: list[Beside] = []
         machine = make_machine(self.tally, found.append)
-        with self._part(f"{profile.examples:,} walks of Hypothesis's, seed {number}"):
+        with self._part(f"{profile.examples:,} walks of Hypothesis's, seed {number}", "hypothesis"):
             try:
                 explore(machine, examples=profile.examples, steps=profile.steps, number=number)
             except Exception:  # noqa: BLE001  # whatever goes wrong is shrunk, and told
@@ -111,12 +116,12 @@ class Explore:
         return None
 
     @contextmanager
-    def _part(self, what: str) -> Iterator[None]:
+    def _part(self, what: str, part: str) -> Iterator[None]:
         """Say how a part went, as it ends: its steps, and how many a second."""
         began, before = time.perf_counter(), self.tally.steps
         yield
         steps, seconds = self.tally.steps - before, time.perf_counter() - began
-        self.speeds[what.rpartition(", ")[2]] = round(steps / seconds)
+        self.speeds[part] = round(steps / seconds)
         self.console.print(Text(f"{what}: {steps:,} steps, {steps / seconds:,.0f} a second"), soft_wrap=True)
 
     # ---- What it says.
@@ -134,6 +139,7 @@ class Explore:
             "steps": tally.steps,
             "walks": tally.walks,
             "steps_per_second": round(tally.steps / seconds),
+            **{f"steps_per_second_{part}": speed for part, speed in self.speeds.items()},
             "actions": len(ACTIONS),
             "actions_reached": len(ACTIONS) - len(tally.missed_actions),
             "pairs": len(PAIRS),
@@ -190,8 +196,13 @@ def _shrunk(beside: Beside | None, make_agent: MakeAgent) -> Walked:
 
 def _row(action: str, tally: Tally) -> Row:
     """An action's row."""
-    faults = sum(times for (due, _), times in tally.pairs.items() if due == action)
-    return {"action": action, "count": tally.actions[action], "with_fault": faults}
+    faults = sorted((fault, times) for (due, fault), times in tally.pairs.items() if due == action)
+    return {
+        "action": action,
+        "count": tally.actions[action],
+        "with_fault": sum(times for _, times in faults),
+        "faults": ", ".join(f"{fault} {times}" for fault, times in faults),
+    }
 
 
 def _said(figures: Mapping[str, int | float]) -> str:
