@@ -42,13 +42,17 @@ PLAIN_NAMES = ("log", "asked", "taken", "lease", "run", "task", "look")
 """What `plain` tells, in its order."""
 
 
+_Stored = tuple[Sequence[Envelope], int, int, str | None, Thread]
+"""What storage holds of the thread: what is new in the log, asked, taken, the claim's holder, the thread."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Read:
     """Read what storage holds of the thread, and the log past an entry."""
 
     after: int
 
-    async def __call__(self, tx: Transaction) -> tuple[Sequence[Envelope], int, int, str | None, Thread]:
+    async def __call__(self, tx: Transaction) -> _Stored:
         return (
             await tx.read(after_seq=self.after),
             await tx.cursor(asked_cursor(THREAD)) or 0,
@@ -67,6 +71,8 @@ class Reader:
         self.log = world.log
         self.seqs: list[int] = []
         self.head = 0
+        self._calls, self._counted_log = -1, tuple(self.log)
+        self._stored: _Stored
         slots = {slot.name: (process, slot) for process in world.processes.values() for slot in process.slots}
         self._slots = [(name, *slots[name]) for name in world.constants.tasks]
         self._processes = [world.processes[name] for name in world.constants.procs]
@@ -74,10 +80,11 @@ class Reader:
     def read(self) -> Plain:
         """The world as it stands, without ghosts."""
         world = self.world
-        entries, asked, taken, holder, thread = world.loop.run(
-            world.storage.transact(SCOPE, _Read(self.head))
-        )
-        self._count(entries)
+        if world.storage.calls != self._calls:
+            self._stored = world.loop.run(world.storage.transact(SCOPE, _Read(self.head)))
+            self._calls = world.storage.calls
+            self._count(self._stored[0])
+        _, asked, taken, holder, thread = self._stored
         holders = {slot.claimant.holder: name for name, _, slot in self._slots if slot.claimant is not None}
         read = {name: self._task(process, slot) for name, process, slot in self._slots}
         for process in self._processes:
@@ -86,7 +93,7 @@ class Reader:
         if world.loop.timers:
             self._explain_timers()
         return (
-            tuple(self.log),
+            self._counted_log,
             self.position(asked),
             self.position(taken),
             "free" if holder is None else holders.get(holder, "dead"),
@@ -106,6 +113,7 @@ class Reader:
             if isinstance(entry.event, MessagePosted | RequestAnswered):
                 self.log.append("msg" if entry.is_message else "note")
                 self.seqs.append(entry.seq)
+        self._counted_log = tuple(self.log)
 
     @staticmethod
     def _explain(process: Process) -> None:

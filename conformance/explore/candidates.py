@@ -5,8 +5,9 @@ model allows in a state is proposed there.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
-from conformance.model.state import CAN_STOP, HAS_PLAN, PLANS_OR_RUNS, STARTS, Constants, State, Task
+from conformance.model.state import CAN_STOP, HAS_PLAN, PLANS_OR_RUNS, STARTS, Constants, State
 
 Candidate = tuple[str, str, float]
 """An action, its actor ("" for the world's own), and its weight."""
@@ -48,43 +49,47 @@ def faults_of(at: str, *, cmd: bool) -> Iterator[str]:
         yield "Fenced"
 
 
-def candidates(constants: Constants, state: State) -> Iterator[Candidate]:
+def candidates(constants: Constants, state: State) -> list[Candidate]:
     """What could be done next; each with its weight."""
-    for task, name in zip(state.task, constants.tasks, strict=True):
-        yield from _of_task(name, task, state)
+    places = [task.at for task in state.task]
+    answers = ON if "reply" in places else COMMAND if state.run.st == "paused" else RARE
+    found = [
+        (action, name, weight)
+        for task, name in zip(state.task, constants.tasks, strict=True)
+        for action, weight in _of_task(
+            task.at, state.lease == name, answers, NEXT.get(task.at, ()), cmd=task.cmd
+        )
+    ]
     for look, name in zip(state.look, constants.procs, strict=True):
         if look.due != "no":
-            yield "LookAgain", name, COMMAND
-            yield "LookFails", name, RARE
-        down = all(state.task[place].at == "down" for place in constants.places_of[name])
-        yield ("Restart", name, COMMAND) if down else ("Crash", name, RARE)
+            found += [("LookAgain", name, COMMAND), ("LookFails", name, RARE)]
+        down = all(places[place] == "down" for place in constants.places_of[name])
+        found.append(("Restart", name, COMMAND) if down else ("Crash", name, RARE))
     # What comes between a holder's read and its count must not be counted.
-    counts = any(task.at == "count" for task in state.task)
-    yield "Post", "", ON if counts else FAULT
-    yield "Note", "", ON if counts else RARE
+    counts = "count" in places
+    found += [("Post", "", ON if counts else FAULT), ("Note", "", ON if counts else RARE)]
     if state.lease == "dead":
-        yield "Expire", "", COMMAND
+        found.append(("Expire", "", COMMAND))
+    return found
 
 
-def _of_task(name: str, task: Task, state: State) -> Iterator[Candidate]:
-    """What a task could do next, and what may come to it."""
-    if task.at == "idle":
-        yield from _commands(name, state)
-    for action in NEXT.get(task.at, ()):
-        yield action, name, ON
-    for action in faults_of(task.at, cmd=task.cmd):
-        yield action, name, {"Fenced": ON, "EndFails": COMMAND}.get(action, FAULT)
-    if task.at in PLANS_OR_RUNS:
-        yield "Renew", name, RARE
-    if state.lease == name:
-        yield "Lapse", name, FAULT
+@lru_cache
+def _of_task(
+    at: str, is_holder: bool, answers: float, goes_on: tuple[str, ...], *, cmd: bool
+) -> tuple[tuple[str, float], ...]:
+    """What a task could do next, and what may come to it, with their weights."""
+    found = list(_commands(answers)) if at == "idle" else []
+    found += [(action, ON) for action in goes_on]
+    weights = {"Fenced": ON, "EndFails": COMMAND}
+    found += [(action, weights.get(action, FAULT)) for action in faults_of(at, cmd=cmd)]
+    found += [("Renew", RARE)] if at in PLANS_OR_RUNS else []
+    return (*found, ("Lapse", FAULT)) if is_holder else tuple(found)
 
 
-def _commands(task: str, state: State) -> Iterator[Candidate]:
+def _commands(answers: float) -> Iterator[tuple[str, float]]:
     """What an idle task may be told to do."""
-    yield "Send", task, COMMAND
-    replies = any(other.at == "reply" for other in state.task)
-    yield "Answer", task, ON if replies else COMMAND if state.run.st == "paused" else RARE
-    yield "Ask", task, FAULT
-    yield "Recover", task, FAULT
-    yield "CommandFails", task, RARE
+    yield "Send", COMMAND
+    yield "Answer", answers
+    yield "Ask", FAULT
+    yield "Recover", FAULT
+    yield "CommandFails", RARE

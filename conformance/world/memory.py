@@ -12,10 +12,14 @@ T = TypeVar("T")
 
 
 class WorldStorage(InMemoryStorage):
-    """The library's storage in memory, at a time that stands still; a lease lapses when the world says."""
+    """The library's storage in memory, at a time that stands still; a lease lapses when the world says.
+
+    `calls` is how many transactions there were: while it stands, nothing has changed.
+    """
 
     def __init__(self) -> None:
         """Hold nothing; ids are numbers."""
+        self.calls = 0
         numbers = count(1)
         super().__init__(
             clock=lambda: 0.0,
@@ -26,8 +30,10 @@ class WorldStorage(InMemoryStorage):
     @override
     async def transact(self, scope: Scope, step: Step[T]) -> T:
         """Run a step where it is called: nobody cancels what the world does."""
+        self.calls += 1
         return await self._transact(scope, step)
 
     def lapse(self, scope: Scope, name: str) -> None:
         """Let a lease lapse."""
+        self.calls += 1
         self._scopes[scope].leases.pop(name, None)
