@@ -15,7 +15,7 @@ from conformance.tlc.output import PropertyKind, Result, Verdict
 from conformance.tlc.run import Job
 from conformance.tlc.tools import Tools
 
-# A model without a guard has more states than the model, and may take that many times its budget.
+# A model without a guard has more states than the model, and may take that many times its seconds.
 _PATIENCE = 10
 CANNOT_EVALUATE = "evaluation"
 

@@ -23,7 +23,7 @@ _FAILED = {
 class Judgement:
     """What one run says of its case, in sentences.
 
-    `verdict` says why it does not show what it must show; `beside` what else is wrong: a warning, the budget,
+    `verdict` says why it does not show what it must show; `beside` what else is wrong: a warning,
     actions; `stale` which counts changed, which the manifest may take over once somebody has reviewed them.
     """
 
@@ -45,7 +45,7 @@ class Judgement:
 def judge(case: Case, result: Result) -> Judgement:
     """Compare what TLC found with what the manifest expects of the case."""
     verdict = (*_of_verdict(case, result), *_of_end(case, result))
-    beside = (*_of_warnings(result), *_of_budget(case, result))
+    beside = (*_of_warnings(result),)
     if verdict:
         return Judgement(verdict, beside, ())
     if isinstance(case.entry, Model):
@@ -113,12 +113,6 @@ def _of_warnings(result: Result) -> Iterator[str]:
     """What TLC warned of."""
     for warning in result.warnings:
         yield f"TLC printed a warning: {warning}"
-
-
-def _of_budget(case: Case, result: Result) -> Iterator[str]:
-    """A run that took longer than it may."""
-    if result.seconds > case.entry.seconds:
-        yield f"It took {result.seconds:.1f} s, over its budget of {case.entry.seconds} s."
 
 
 def _of_coverage(idle: Iterable[str], coverage: Mapping[str, Coverage]) -> Iterator[str]:

@@ -35,8 +35,8 @@ class Defaults(_Strict):
 
     `model`, `mutant` and `witness` are the root modules of each kind, relative to spec/; `constants` are the
     operators that any cfg may replace, since they give constants; `recorded_with` is the version of the TLC
-    that found the traces of temporal properties; `workers` are TLC's threads, `seconds` the time that an
-    entry may take, `memory_mb` TLC's heap in megabytes.
+    that found the traces of temporal properties; `workers` are TLC's threads, `seconds` about the time that
+    an entry takes, `memory_mb` TLC's heap in megabytes.
     """
 
     model: str
@@ -53,8 +53,8 @@ class Entry(_Strict):
     """What an entry of any kind has.
 
     `module` is the root module, relative to spec/; `replaces` the operators that the cfg replaces, those of
-    `defaults.constants` aside; `sha256` the hash of the cfg file; `workers` TLC's threads; `seconds` the time
-    that it may take; `memory_mb` TLC's heap in megabytes.
+    `defaults.constants` aside; `sha256` the hash of the cfg file; `workers` TLC's threads; `seconds` about
+    the time that it takes; `memory_mb` TLC's heap in megabytes.
     """
 
     tier: Tier = "pull-request"

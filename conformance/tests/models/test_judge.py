@@ -140,12 +140,9 @@ def test_a_warning_is_a_failure() -> None:
     assert judge(CASES["Counter"], result).beside == ("TLC printed a warning: The fingerprints may collide.",)
 
 
-def test_a_run_over_its_budget_is_a_failure() -> None:
-    """Its seconds may reach the budget, and not pass it."""
-    assert judge(CASES["Counter"], replace(HOLDS, seconds=60.0)).ok
-    assert judge(CASES["Counter"], replace(HOLDS, seconds=60.2)).beside == (
-        "It took 60.2 s, over its budget of 60 s.",
-    )
+def test_how_long_a_run_took_is_no_failure() -> None:
+    """A slow machine fails nothing; a run that never ends is stopped, and that is a failure."""
+    assert judge(CASES["Counter"], replace(HOLDS, seconds=60.2)).ok
 
 
 def test_a_counterexample_is_one_of_the_named_property() -> None:
