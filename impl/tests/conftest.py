@@ -1,28 +1,19 @@
 """What the tests share: the storages that suites run over, and a loop whose time is virtual."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.durable import sqlite
+from tests.opened import Lapse, Opened
+from tests.outside import OutsideLoop
 from threadclaim.events import PersonActor
 from threadclaim.storage import InMemoryStorage, Scope, Storage
-from threadclaim.testing import VirtualTimeLoop
 from threadclaim.workspace import Workspace, Workspaces
-
-Lapse = Callable[[Scope, str], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A storage to test, and how to let one of its leases lapse, by its name, without waiting."""
-
-    storage: Storage
-    lapse: Lapse
-
 
 @asynccontextmanager
 async def _memory(_folder: Path) -> AsyncGenerator[Opened]:
@@ -37,7 +28,10 @@ async def _memory(_folder: Path) -> AsyncGenerator[Opened]:
     await storage.aclose()
 
 
-STORAGES: dict[str, Callable[[Path], AbstractAsyncContextManager[Opened]]] = {"memory": _memory}
+STORAGES: dict[str, Callable[[Path], AbstractAsyncContextManager[Opened]]] = {
+    "memory": _memory,
+    "sqlite": sqlite,
+}
 """Every storage: each suite that uses `storage` runs over each. A factory is given a folder of its own."""
 
 
@@ -81,4 +75,4 @@ def ann(storage: Storage, scope: Scope) -> Workspace:
 @pytest.fixture
 def virtual_time() -> tuple[str, dict[str, Any]]:
     """A backend on which time passes at once: return it from a module's own `anyio_backend`."""
-    return "asyncio", {"loop_factory": VirtualTimeLoop}
+    return "asyncio", {"loop_factory": OutsideLoop}
