@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.durable import sqlite
+from tests.durable import postgres, sqlite
 from tests.opened import Lapse, Opened
 from tests.outside import OutsideLoop
 from threadclaim.events import PersonActor
 from threadclaim.storage import InMemoryStorage, Scope, Storage
 from threadclaim.workspace import Workspace, Workspaces
+
 
 @asynccontextmanager
 async def _memory(_folder: Path) -> AsyncGenerator[Opened]:
@@ -31,6 +32,7 @@ async def _memory(_folder: Path) -> AsyncGenerator[Opened]:
 STORAGES: dict[str, Callable[[Path], AbstractAsyncContextManager[Opened]]] = {
     "memory": _memory,
     "sqlite": sqlite,
+    "postgres": postgres,
 }
 """Every storage: each suite that uses `storage` runs over each. A factory is given a folder of its own."""
 

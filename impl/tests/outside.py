@@ -1,8 +1,9 @@
-"""Virtual time for storages that are outside: while a call of one is under way, time stands still and is waited for.
+"""Virtual time for storages that are outside: while a call of one is under way, time stands still.
 
-`VirtualTimeLoop` jumps to the next timer whenever nothing is ready. A file and a server answer later, so before it
-jumps this loop waits, really, for the calls that are under way. A test over such a storage then takes the virtual
-time that it takes over memory. Leases are the database's own to judge: they lapse where a test has them lapse.
+`VirtualTimeLoop` jumps to the next timer whenever nothing is ready. A file and a server answer later, so
+before it jumps this loop waits, really, for the calls that are under way. A test over such a storage then
+takes the virtual time that it takes over memory. Leases are the database's own to judge: they lapse where a
+test has them lapse.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ from threadclaim.testing import DeadlockError, VirtualTimeLoop
 T = TypeVar("T")
 
 HANGS_AFTER = 60.0
-"""After how many real seconds without an answer, or anything else that is ready, a storage counts as hanging."""
+"""After how many real seconds without an answer, or anything else, a storage counts as hanging."""
 
 
 class OutsideLoop(VirtualTimeLoop):
@@ -39,7 +40,9 @@ class OutsideLoop(VirtualTimeLoop):
             super().jump()
             return
         began = time.monotonic()
-        SelectSelector.select(self._selector, HANGS_AFTER)  # what is ready is found once more, and told, after
+        SelectSelector.select(
+            self._selector, HANGS_AFTER
+        )  # what is ready is found once more, and told, after
         if time.monotonic() - began >= HANGS_AFTER:
             raise DeadlockError("A storage did not answer.")
 

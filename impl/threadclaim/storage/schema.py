@@ -25,7 +25,7 @@ async def migrate(target: Target, to: int | None = None) -> Migrated:
 
     It is safe to run on every start and by several processes at once: one does it, and the others find it
     done. All of it is one transaction. Migration 0005 records the upgrade point of each workspace that is
-    there (ADR-0055, I7), and again after a downgrade and a second upgrade; in an empty database it finds none.
+    there (ADR-0055, I7), and again after a downgrade and a second upgrade; an empty database has none.
 
     Raises StorageError: SchemaMismatch for a schema that a newer release made, StorageUnavailable or
     StorageUnsuitable for a database that cannot be used; RequestError for a version that there is not.

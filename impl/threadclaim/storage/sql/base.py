@@ -34,7 +34,7 @@ class Kept(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class HeldLease:
-    """A lease as an operator sees it: its name, its holder, and the seconds it has left, negative if lapsed."""
+    """A lease to look at: its name, its holder, and the seconds it has left, fewer than 0 if it lapsed."""
 
     name: str
     holder: str

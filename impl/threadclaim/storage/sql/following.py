@@ -1,4 +1,4 @@
-"""Following a log in a database: woken by what this process commits, and looking now and then for the rest."""
+"""Following a log in a database: woken by what this process commits, and looking for the rest."""
 
 import asyncio
 from collections import deque

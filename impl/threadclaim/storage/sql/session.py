@@ -1,11 +1,18 @@
 """What a database does for one transaction: `sql.transaction` is written against this alone."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-Row = Sequence[Any]
-"""A row, whose columns are had by their place."""
+
+class Row(Protocol):
+    """A row, whose columns are had by their place, or one after another."""
+
+    def __getitem__(self, place: int, /) -> Any:  # noqa: ANN401  # whatever the column holds
+        """The column at a place, from 0."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """The columns."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ VALUES ($1, $2, $3, $4, 0, 0)
 ON CONFLICT (tenant_key, workspace_key) DO UPDATE SET version = threadclaim_scopes.version
 RETURNING id, head, version
 """
-"""A scope's row, made if it is not there, and locked in either case: a row that is not there locks nothing."""
+"""A scope's row, made if it is not there, and locked: a row that is not there locks nothing."""
 
 ADVANCE_SCOPE = "UPDATE threadclaim_scopes SET head = $2, version = version + 1 WHERE id = $1"
 

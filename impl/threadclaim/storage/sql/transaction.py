@@ -132,7 +132,8 @@ class SqlTransaction:
         nowhere = threads is not None and not threads
         if after >= self._session.head or before <= after + 1 or nowhere or limit == 0:
             return []
-        sql, args = texts.LOG, [after, before]
+        sql = texts.LOG
+        args: list[int | str] = [after, before]
         if threads is not None:
             keys = sorted({key_of(thread_id) for thread_id in threads})
             numbers = ", ".join(f"${n}" for n in range(4, 4 + len(keys)))

@@ -1,4 +1,4 @@
-"""The storage in a file: `storage` is it, `worker` a connection on a thread, `schema` the file's migrations."""
+"""The storage in a file: `storage` is it, `worker` a connection on a thread, `schema` its migrations."""
 
 from threadclaim.storage.sqlite.storage import SqliteStorage
 

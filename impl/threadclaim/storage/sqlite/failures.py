@@ -1,4 +1,4 @@
-"""What SQLite's errors mean, as sentences, and which of them pass by themselves. Nothing here waits for long."""
+"""What SQLite's errors mean, as sentences, and which of them pass by themselves."""
 
 import random
 import sqlite3
@@ -19,13 +19,17 @@ _PAUSE = 0.01
 _SENTENCES: dict[int, tuple[type[StorageError], str]] = {
     sqlite3.SQLITE_BUSY: (
         StorageUnavailable,
-        "Another connection holds the lock of {file} for longer than `busy_timeout`. See which process writes "
-        "to it; then try again.",
+        (
+            "Another holds the lock of {file} for longer than `busy_timeout`. Nothing was kept. See which "
+            "process writes to it; then try again."
+        ),
     ),
     sqlite3.SQLITE_READONLY: (
         StorageUnavailable,
-        "{file} is read-only, for this process at least. Nothing was kept. Open it for writing, and let the "
-        "process write to its folder too.",
+        (
+            "{file} is read-only, for this process at least. Nothing was kept. Open it for writing, and let "
+            "the process write to its folder too."
+        ),
     ),
     sqlite3.SQLITE_FULL: (
         StorageUnavailable,

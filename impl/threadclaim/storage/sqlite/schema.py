@@ -1,6 +1,7 @@
 """The schema of a SQLite file: which it has, and its migrations. All of it is done on a worker's thread."""
 
 import sqlite3
+from collections.abc import Sequence
 
 from threadclaim.storage.sql.steps_of_schema import (
     ADD_VERSION,
@@ -39,15 +40,16 @@ def version(connection: sqlite3.Connection) -> int:
 def migrate(
     connection: sqlite3.Connection, to: int | None, patience: float, *, only_fresh: bool = False
 ) -> Migrated:
-    """Bring the schema to a version, the newest unless one is given, in one transaction, which nobody is beside.
+    """Bring the schema to a version, the newest unless one is given, in one transaction.
 
     With `only_fresh` nothing is done to a file that has anything in it: another process was first.
     """
     patiently(lambda: connection.execute("BEGIN IMMEDIATE"), patience)
     try:
-        before, moves = version(connection), ()
+        before = version(connection)
+        moves: Sequence[Move] = ()
         if is_fresh(connection) or not only_fresh:
-            moves = tuple(path("sqlite", before, to))
+            moves = path("sqlite", before, to)
             connection.execute(CREATE_VERSIONS)
         for move in moves:
             _run(connection, move)

@@ -73,7 +73,7 @@ def _set_up(connection: sqlite3.Connection) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Writing:
-    """How the transactions of a storage come to write: one of its own at a time, with patience for others'."""
+    """How transactions come to write: one of this storage's at a time, with patience for others'."""
 
     patience: float
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -270,7 +270,7 @@ class SqliteStorage(SqlStorage):
         return connection
 
     async def aclose(self) -> None:
-        """Close every connection, breaking off what takes longer than `close_within`. Again, it does nothing."""
+        """Close every connection; what takes longer than `close_within` is broken off. Again, nothing."""
         self._is_closed = True
         workers, self._workers = self._workers, []
         if not workers:
@@ -284,7 +284,7 @@ class SqliteStorage(SqlStorage):
 def file_of(path: str | os.PathLike[str]) -> str:
     """What to open for a path; a URI of SQLite's (`file:…`) stays one. Raises RequestError for no file's."""
     file = os.fspath(path)
-    if not isinstance(file, str) or not file or ":memory:" in file or "mode=memory" in file:
+    if not file or ":memory:" in file or "mode=memory" in file:
         raise RequestError(
             f"{path!r} names no file. Give the path of one; without a file, use an InMemoryStorage."
         )

@@ -1,7 +1,7 @@
 """A connection to a SQLite file, on a thread of its own, which does one job after another.
 
-A job is a plain function of the connection. All that is between `BEGIN IMMEDIATE` and `COMMIT` is one job: the
-event loop has no part in it, so neither a loop that stalls nor a task that is cancelled can hold the file's
+A job is a plain function of the connection. All that is between `BEGIN IMMEDIATE` and `COMMIT` is one job:
+the event loop has no part in it, so neither a loop that stalls nor a task that is cancelled can hold the file's
 lock. That is why this is no wrapper with an await for each statement, such as aiosqlite.
 """
 
@@ -62,7 +62,7 @@ class Worker:
         self._jobs.put(job)
 
     def close(self) -> "asyncio.Future[None]":
-        """Close the connection after the jobs that were asked for before; done once it is. No more are done."""
+        """Close the connection after the jobs that were asked for before, and do no more."""
         return self._ask(None)
 
     def _ask(self, job: Job[T] | None) -> "asyncio.Future[Any]":
@@ -88,7 +88,10 @@ class Worker:
         job = asked.job if isinstance(asked, _Asked) else asked
         result, error = None, None
         try:
-            result = self._close() if job is None else job(self._opened())
+            if job is None:
+                self._close()
+            else:
+                result = job(self._opened())
         except BaseException as raised:  # noqa: BLE001  # it is told to whoever waits
             error = raised
         if isinstance(asked, _Asked):
