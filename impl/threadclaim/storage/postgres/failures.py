@@ -6,7 +6,13 @@ from contextlib import contextmanager
 
 import asyncpg
 
-from threadclaim.errors import SchemaMismatch, StorageError, StorageUnavailable, StorageUnsuitable
+from threadclaim.errors import (
+    SchemaMismatch,
+    StorageError,
+    StorageUnavailable,
+    StorageUnsuitable,
+    ThreadClaimError,
+)
 
 OLDEST = 15
 """The oldest server that is supported: Debian 12's."""
@@ -54,6 +60,8 @@ def of_database() -> Generator[None]:
     """Raise as DatabaseFailed what asyncpg raises, so that it is not taken for what a step raises."""
     try:
         yield
+    except ThreadClaimError:
+        raise  # it says what is to be said; one of them is a ValueError too
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError, ValueError) as error:
         raise DatabaseFailed(error) from error
 

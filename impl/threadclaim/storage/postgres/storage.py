@@ -149,7 +149,7 @@ class PostgresStorage(SqlStorage):
                     )
                 )
             if self._pool is None:
-                await schema.prepare(self._dsn, makes=self._makes_schema)
+                await self._prepare()
                 self._pool = await asyncpg.create_pool(
                     self._dsn,
                     min_size=0,
@@ -161,6 +161,10 @@ class PostgresStorage(SqlStorage):
         if self._listener is not None:
             self._listener.start()
         return self._pool
+
+    async def _prepare(self) -> None:
+        """Look at the schema, and make it if that was asked for."""
+        await schema.prepare(self._dsn, makes=self._makes_schema)
 
     async def _fetch(self, sql: str, *args: object) -> Sequence[Row]:
         """Read rows beside all transactions, again if the connection is lost."""

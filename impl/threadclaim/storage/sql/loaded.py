@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 
 from threadclaim.events import Envelope
 from threadclaim.plan import View, effective_taken
-from threadclaim.storage.common import Standing
 from threadclaim.storage.protocol import UPGRADED, asked_cursor, lease_name, taken_cursor
 from threadclaim.storage.sql.session import Row
 from threadclaim.thread import THREAD, Thread
@@ -35,7 +34,6 @@ class Loaded:
     """
 
     threads: dict[str, Thread | None] = field(default_factory=dict)
-    standings: dict[str, Standing | None] = field(default_factory=dict)
     told: dict[str, Told] = field(default_factory=dict)
     cursors: dict[str, int | None] = field(default_factory=dict)
     leases: dict[str, Lease | None] = field(default_factory=dict)
@@ -43,9 +41,8 @@ class Loaded:
 
     def keep(self, thread_id: str, row: Row) -> None:
         """Keep what a row of `Texts.thread` says, but for what was read, or written, before."""
-        body, standing, asked, taken, upgraded, holder, until, self.now, number, head = row
+        body, asked, taken, upgraded, holder, until, self.now, number, head = row
         self.threads.setdefault(thread_id, None if body is None else THREAD.validate_json(body))
-        self.standings.setdefault(thread_id, standing)
         self.told.setdefault(thread_id, Told(number or 0, head or 0))
         self.cursors.setdefault(asked_cursor(thread_id), asked)
         self.cursors.setdefault(taken_cursor(thread_id), taken)

@@ -98,7 +98,7 @@ LEFT JOIN threadclaim_leases AS lease ON lease.scope_id = $1 AND lease.name_key 
 """
 
 _THREAD = """
-SELECT thread.body, thread.standing, asked.seq, taken.seq, upgraded.seq, lease.holder, lease.until, {now},
+SELECT thread.body, asked.seq, taken.seq, upgraded.seq, lease.holder, lease.until, {now},
        (SELECT number FROM threadclaim_history
         WHERE scope_id = $1 AND thread_key = $2 ORDER BY number DESC LIMIT 1),
        (SELECT head FROM threadclaim_history
@@ -117,12 +117,14 @@ class Texts:
     """The texts that read the database's clock, in seconds since 1970.
 
     `thread` reads all that the protocol asks of a thread at once; `lease` a lease and the time; `leases`
-    those of a scope, each with the seconds that it has left.
+    those of a scope, each with the seconds that it has left. `save_thread` is what a release writes of a
+    thread, which is all that releases differ in so far.
     """
 
     thread: str
     lease: str
     leases: str
+    save_thread: str = SAVE_THREAD
 
 
 def with_clock(now: str) -> Texts:

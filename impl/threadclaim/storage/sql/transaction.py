@@ -253,7 +253,7 @@ class SqlTransaction:
             Write(texts.ADVANCE_SCOPE, [(self._head,)]),
             Write(texts.ADD_ENTRY, [entry_columns(entry) for entry in written.entries]),
             Write(texts.ADD_HISTORY, history),
-            Write(texts.SAVE_THREAD, await self._threads()),
+            Write(self._source.texts.save_thread, await self._threads()),
             Write(texts.SAVE_CURSOR, self._cursors()),
             *self._leases(),
         ]

@@ -263,11 +263,15 @@ class SqliteStorage(SqlStorage):
         """Open a connection to the file, whose schema fits."""
         connection = connect(self._file, self._patience)
         try:
-            schema.prepare(connection, self._file, self._patience)
+            self._prepare(connection)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        """Look at the schema, and make it if there is nothing in the file."""
+        schema.prepare(connection, self._file, self._patience)
 
     async def aclose(self) -> None:
         """Close every connection; what takes longer than `close_within` is broken off. Again, nothing."""

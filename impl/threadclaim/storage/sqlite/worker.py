@@ -1,8 +1,8 @@
 """A connection to a SQLite file, on a thread of its own, which does one job after another.
 
 A job is a plain function of the connection. All that is between `BEGIN IMMEDIATE` and `COMMIT` is one job:
-the event loop has no part in it, so neither a loop that stalls nor a task that is cancelled can hold the file's
-lock. That is why this is no wrapper with an await for each statement, such as aiosqlite.
+the event loop has no part in it, so neither a loop that stalls nor a task that is cancelled can hold the
+file's lock. That is why this is no wrapper with an await for each statement, such as aiosqlite.
 """
 
 import asyncio
