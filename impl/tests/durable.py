@@ -25,6 +25,9 @@ from threadclaim.storage.sql.keys import key_of, scope_keys
 
 T = TypeVar("T")
 
+POLL = 60.0
+"""How often, in seconds, followers look for what other processes committed: here are none."""
+
 LAPSE = """
 UPDATE threadclaim_leases SET until = 0 WHERE name_key = $1 AND scope_id =
     (SELECT id FROM threadclaim_scopes WHERE tenant_key = $2 AND workspace_key = $3)
@@ -48,7 +51,7 @@ class TestedSqlite(Outside, SqliteStorage):
 async def sqlite(folder: Path) -> AsyncGenerator[Opened]:
     """A SqliteStorage in a file of its own."""
     path = folder / "threadclaim.db"
-    storage = TestedSqlite(path)
+    storage = TestedSqlite(path, poll_interval=POLL)
 
     async def lapse(scope: Scope, name: str) -> None:
         with closing(sqlite3.connect(path, timeout=30.0)) as connection, connection:
@@ -123,7 +126,7 @@ def of_database(dsn: str, name: str) -> str:
 @asynccontextmanager
 async def postgres(_folder: Path) -> AsyncGenerator[Opened]:
     """A PostgresStorage in a database that is empty."""
-    storage = TestedPostgres(database(), connections=4)
+    storage = TestedPostgres(database(), connections=4, poll_interval=POLL)
     await storage.run(EMPTY)
 
     async def lapse(scope: Scope, name: str) -> None:

@@ -26,7 +26,7 @@ TTL = 30.0
 
 async def made(name: str) -> asyncio.Task[object]:
     """The task of this name, on the turn of the loop that makes it: it has not begun."""
-    for _ in range(100):
+    for _ in range(100_000):  # a server takes some hundreds
         for task in asyncio.all_tasks():
             if task.get_name() == name:
                 return task

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.storages.conftest import ANN, Database, Open
+from tests.storages.databases import ANN, Database, Open
 from threadclaim.errors import RequestError, SchemaMismatch, StorageError
 from threadclaim.events import Custom, MessagePosted, RunEnded, RunStarted
 from threadclaim.plan import LeavePlan, StartPlan, plan

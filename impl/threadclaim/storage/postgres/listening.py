@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import asyncpg
 
-from threadclaim.errors import ThreadClaimError
+from threadclaim.errors import said
 from threadclaim.storage.postgres.failures import without_password
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ class Listener:
         while True:
             try:
                 await self._listen()
-            except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, ThreadClaimError) as error:
-                _log.warning("Not listening to %s: %s", without_password(self._dsn), error)
+            except Exception as error:  # noqa: BLE001  # whatever it is, nothing rests on a hint
+                _log.warning("Not listening to %s: %s", without_password(self._dsn), said(error))
             await asyncio.sleep(random.uniform(_PAUSE / 50, _PAUSE))  # noqa: S311  # only not in step
 
     async def _listen(self) -> None:

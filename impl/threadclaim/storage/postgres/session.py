@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import asyncpg
@@ -83,7 +84,12 @@ class PostgresSession:
             async with asyncio.timeout(_ROLLBACK_WITHIN):
                 await self._connection.execute("ROLLBACK")
         except asyncio.CancelledError:
-            self._connection.terminate()
+            self._drop()
             raise
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+            self._drop()
+
+    def _drop(self) -> None:
+        """Drop the connection; one that was lost is the pool's again already."""
+        with suppress(asyncpg.InterfaceError):
             self._connection.terminate()

@@ -193,6 +193,8 @@ class PostgresStorage(SqlStorage):
             return
         if number not in self._scopes:
             rows = await self._fetch(SCOPE_NAMES, number)
+            if not rows:
+                return  # somebody else uses the channel
             self._scopes[number] = Scope(*rows[0])
         self._wakes.wake(self._scopes[number])
         for name in released:
