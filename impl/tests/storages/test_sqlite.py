@@ -343,6 +343,26 @@ async def test_closing_is_bounded(scope: Scope, open_file: Open) -> None:
         hangs.set()
 
 
+async def test_closing_under_a_transaction(scope: Scope, open_file: Open, path: Path) -> None:
+    """What has not committed by then keeps nothing, and says so; nobody waits forever."""
+    storage = open_file()
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(tx: Transaction) -> int:
+        begun.set()
+        await go_on.wait()
+        return await append(tx)
+
+    calling = asyncio.create_task(storage.transact(scope, slow))
+    await begun.wait()
+    await storage.aclose()
+    go_on.set()
+    with pytest.raises(StorageUnavailable, match="closed"):
+        await calling
+    assert await open_file().transact(scope, head) == 0
+    assert free(path)
+
+
 async def test_closed(scope: Scope, open_file: Open) -> None:
     """A storage that is closed says so."""
     storage = open_file()

@@ -4,7 +4,7 @@ import asyncio
 import random
 import uuid
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
@@ -136,7 +136,8 @@ class PostgresStorage(SqlStorage):
         try:
             yield connection
         finally:
-            with of_database():
+            # One that is lost by now is dropped by the pool; whether a commit was heard is known before.
+            with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
                 await pool.release(connection)
 
     async def _opened(self) -> "Pool":

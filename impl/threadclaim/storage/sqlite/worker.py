@@ -14,6 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from threadclaim.errors import StorageUnavailable
+
 T = TypeVar("T")
 Job = Callable[[sqlite3.Connection], T]
 
@@ -49,20 +51,28 @@ class Worker:
         self._connect = connect
         self._jobs: queue.SimpleQueue[_Asked | Job[object]] = queue.SimpleQueue()
         self._connection: sqlite3.Connection | None = None
+        self._is_closed = False
         # A daemon, so that a database that hangs keeps no process from ending.
         threading.Thread(target=self._work, name="threadclaim sqlite", daemon=True).start()
 
     async def do(self, job: Job[T]) -> T:
-        """Do a job, and give what it gives. Cancelled, it is done all the same, and nobody waits for it."""
+        """Do a job, and give what it gives. Cancelled, it is done all the same, and nobody waits for it.
+
+        Raises StorageUnavailable once the connection is closed, or to be closed.
+        """
+        if self._is_closed:
+            raise StorageUnavailable("The storage was closed under a transaction, which kept nothing.")
         waits: asyncio.Future[T] = self._ask(job)
         return await waits
 
     def later(self, job: Job[object]) -> None:
-        """Do a job after those that were asked for before, and tell nobody."""
-        self._jobs.put(job)
+        """Do a job after those that were asked for before, unless it is closed, and tell nobody."""
+        if not self._is_closed:
+            self._jobs.put(job)
 
     def close(self) -> "asyncio.Future[None]":
         """Close the connection after the jobs that were asked for before, and do no more."""
+        self._is_closed = True
         return self._ask(None)
 
     def _ask(self, job: Job[T] | None) -> "asyncio.Future[Any]":
