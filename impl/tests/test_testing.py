@@ -41,7 +41,7 @@ ANN = PersonActor("ann")
 
 def turn_input(*prompt: Envelope) -> TurnInput:
     """A turn with this prompt."""
-    return TurnInput("thread", "run", ANN, prompt)
+    return TurnInput("thread", "run", ANN, prompt, started_by=ANN)
 
 
 async def carry_out(turn: Turn, *, given: TurnInput, arrived: tuple[Envelope, ...] = ()) -> Outcome:
@@ -113,7 +113,7 @@ async def test_a_resumed_run_logs_and_echoes_its_answers() -> None:
     }
     answered = {name: Answered(answer, ANN, 5) for name, answer in answers.items()}
     turn = ScriptedTurn()
-    given = TurnInput("thread", "run", ANN, [posted(6, "and go")], answers=answered)
+    given = TurnInput("thread", "run", ANN, [posted(6, "and go")], answers=answered, started_by=ANN)
     outcome = await carry_out(turn, given=given)
     assert summary(outcome) == ("completed", 'blue 7 approved denied: no {"size": 2} and go', ())
     assert turn.runs[0].answers == answers

@@ -108,7 +108,15 @@ class _DirectRun:
             notices = await transact(scope, start)
             message = MessagePosted(self.run_id, text)
             prompt = Envelope(0, self.run_id, datetime.now(UTC), actor, message, self.thread_id)
-            turn = TurnInput(self.thread_id, self.run_id, actor, (prompt,), history=history, notices=notices)
+            turn = TurnInput(
+                self.thread_id,
+                self.run_id,
+                actor,
+                (prompt,),
+                history=history,
+                notices=notices,
+                started_by=actor,
+            )
             outcome = await self._turn(turn, lost, cancelled)
             span.over(outcome)
             event = end_event(self.run_id, outcome)

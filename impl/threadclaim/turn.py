@@ -37,10 +37,14 @@ class TurnInput:
 
     `prompt` are the messages that its first request carries, oldest first (empty for a resume that only
     answers ask for); `requests` and `answers`, of a resume, are what the run paused for, and every answer to
-    it, by the request's id. `history` are the thread's chunks, oldest first. `actor` is who it acts for.
-    `context` is what the application's `turn_context` gave. `notices` are those posted since the thread's
-    last turn, oldest first; a turn tells its agent of them only if the application asks for it. `key` is
-    stable for what the turn consumes: a tool can make its effects idempotent by it.
+    it, by the request's id. `history` are the thread's chunks, oldest first. `context` is what the
+    application's `turn_context` gave. `notices` are those posted since the thread's last turn, oldest first;
+    a turn tells its agent of them only if the application asks for it. `key` is stable for what the turn
+    consumes: a tool can make its effects idempotent by it.
+
+    `started_by` is who started the run, the author of the message that prompted it, and the same through all
+    its pauses: whose run it is. `actor` is who this turn acts for: of a resume **whoever answered last**, who
+    may be another, such as the one who approved (ADR-0057).
     """
 
     thread_id: str
@@ -52,6 +56,7 @@ class TurnInput:
     history: Sequence[bytes] = ()
     context: Any = None
     notices: Sequence[Envelope] = ()
+    started_by: Actor = field(kw_only=True)
 
     @property
     def key(self) -> str:
