@@ -100,9 +100,10 @@ class Runner:
         """Send a message to a thread, as the workspace's actor, and have it carried out.
 
         It starts a run if the thread is idle, steers the run if one is going, and answers it if it is paused.
-        Without a `message_id` it is given one; with it, sending again is refused (UsedMessageId), for the
-        first is carried out. Raises UnknownThread, UsedMessageId, LimitError or RunnerClosed, and has
-        committed nothing then.
+        Without a `message_id` it is given one; with it, sending again is refused (UsedMessageId, whose
+        `repeats` is the first), for the first is carried out. An id is used once in a workspace.
+
+        Raises UnknownThread, UsedMessageId, LimitError or RunnerClosed, and has committed nothing then.
         """
         self._check_open()
         check_id("thread", thread_id)
