@@ -3,6 +3,8 @@
 import asyncio
 
 import pytest
+from pydantic_ai import Agent, ModelMessage, ModelResponse, TextPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from threadclaim.events import (
     AnyAnswer,
@@ -16,6 +18,9 @@ from threadclaim.events import (
     ToolCalled,
     ToolReturned,
 )
+from threadclaim.pydantic_ai import PydanticAITurn
+from threadclaim.runner import Runner
+from threadclaim.storage import InMemoryStorage
 from threadclaim.testing import (
     Action,
     Call,
@@ -35,6 +40,7 @@ from threadclaim.testing import (
 )
 from threadclaim.thread import Answered
 from threadclaim.turn import Completed, Failed, Outcome, Paused, Stopped, Turn, TurnInput
+from threadclaim.workspace import Workspaces
 
 ANN = PersonActor("ann")
 
@@ -214,7 +220,7 @@ def test_virtual_time_is_exactly_what_was_waited_for() -> None:
             times.append(loop.time())
         return times
 
-    assert VirtualTimeLoop.run(main()) == [0.1, 0.1 + 0.2, 0.1 + 0.2 + 30 * 86400.0]
+    assert VirtualTimeLoop.run(main(), within=float("inf")) == [0.1, 0.1 + 0.2, 0.1 + 0.2 + 30 * 86400.0]
 
 
 async def order_of_fifty_timers() -> list[int]:
@@ -302,6 +308,73 @@ def test_a_deadlock_is_an_error() -> None:
         VirtualTimeLoop.run(main())
 
 
+def endless_turn(within: float) -> tuple[DeadlockError, float]:
+    """Send a message to a turn that never ends, and wait for it; what that raises, and when."""
+    loop = VirtualTimeLoop(within=within)
+
+    async def main() -> None:
+        """Wait for good, while the runner renews its claim."""
+        storage = InMemoryStorage(clock=loop.time)
+        ann = Workspaces(storage).workspace("tenant", "workspace", ANN)
+        await ann.create_thread("t")
+        async with Runner(ScriptedTurn([Wait(asyncio.Event())]), storage) as runner:
+            sent = await runner.send(ann, "t", "hello")
+            assert sent.run is not None
+            await sent.run.wait()
+
+    with pytest.raises(DeadlockError) as raised, asyncio.Runner(loop_factory=lambda: loop) as runner:
+        runner.run(main())
+    return raised.value, loop.time()
+
+
+def test_a_turn_that_never_ends_is_an_error() -> None:
+    """Its claim is renewed, so that a timer is always set; time is bounded, and the turn is named."""
+    error, time = endless_turn(3600)
+    assert time <= 3600 + 30
+    assert "3,600 s" in str(error)
+    assert "turn of t" in str(error)
+    assert "`within`" in str(error)
+
+
+@pytest.mark.parametrize("seconds", [0, -1.0, float("nan")])
+def test_time_must_pass(seconds: float) -> None:
+    """No loop is bounded by no time at all."""
+    with pytest.raises(ValueError, match="more than 0"):
+        VirtualTimeLoop(within=seconds)
+
+
+def test_time_passes_to_the_bound_and_no_further() -> None:
+    """A day, unless more is given; what is raised as it is over ends the test, whatever waits."""
+    VirtualTimeLoop.run(asyncio.sleep(86_400))
+    VirtualTimeLoop.run(asyncio.sleep(100_000), within=100_000)
+    with pytest.raises(DeadlockError, match="86,400 s"):
+        VirtualTimeLoop.run(asyncio.sleep(86_401))
+
+
+def sync_tool() -> str:
+    """Look at something."""
+    return "seen"
+
+
+def sync_model(_messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
+    """Say nothing much."""
+    return ModelResponse([TextPart("so")])
+
+
+@pytest.mark.parametrize(
+    ("agent", "name"),
+    [(Agent("test", tools=[sync_tool]), "sync_tool"), (Agent(FunctionModel(sync_model)), "sync_model")],
+    ids=["a tool", "a model"],
+)
+def test_what_is_synchronous_is_named_and_told_to_be_async(agent: Agent[None, str], name: str) -> None:
+    """The run fails with a sentence that says which function, and what to do."""
+    given = turn_input(posted(1, "hello"))
+    outcome = VirtualTimeLoop.run(carry_out(PydanticAITurn(agent), given=given))
+    assert isinstance(outcome, Failed)
+    assert f"not {name} either" in outcome.error
+    assert "make it `async def`" in outcome.error
+
+
 def test_threads_are_refused() -> None:
     """A thread would take real time, so asking for one raises."""
 
@@ -309,7 +382,7 @@ def test_threads_are_refused() -> None:
         """Ask for a thread."""
         await asyncio.to_thread(print)
 
-    with pytest.raises(RuntimeError, match="nothing in threads"):
+    with pytest.raises(RuntimeError, match="nothing in threads, so not print"):
         VirtualTimeLoop.run(main())
 
 
