@@ -13,6 +13,10 @@ class RequestError(ThreadClaimError, ValueError):
     """The caller's fault: what was asked for is refused at the door, and nothing has changed."""
 
 
+class WrongType(RequestError, TypeError):
+    """What was given is of another type than what is accepted."""
+
+
 class UnknownThread(RequestError):
     """The workspace has no such thread. One of another tenant or workspace is unknown, whatever its id."""
 
@@ -151,6 +155,11 @@ class RunFailure(ThreadClaimError):
         """Keep the message, and the reason, one word or a few, that clients can rely on."""
         super().__init__(message)
         self.reason = reason
+
+
+def kind_of(value: object) -> str:
+    """What a value is, in a few words, without the value: "of type str", or "the class Agent"."""
+    return f"the class {value.__name__}" if isinstance(value, type) else f"of type {type(value).__name__}"
 
 
 def said(error: BaseException) -> str:

@@ -10,7 +10,8 @@ from typing import Self, TypeVar
 from threadclaim.answers import check_answers
 from threadclaim.claim import is_cancelled
 from threadclaim.claimant import Claimant, as_failure
-from threadclaim.errors import RequestError, RunnerClosed
+from threadclaim.door import check_function, check_own_storage, check_storage, check_turn
+from threadclaim.errors import RequestError, RunnerClosed, WrongType, kind_of
 from threadclaim.events import AnyAnswer, Envelope, MessagePosted
 from threadclaim.handover import ALL, Leaving
 from threadclaim.limits import check_claim_ttl, check_id, check_seconds, check_text
@@ -81,10 +82,15 @@ class Runner:
             new_id: Gives the ids of messages, runs and holders, each of them new to the storage.
 
         Raises:
+            WrongType: if one of these is something else: a bare agent of pydantic-ai's, say.
             LimitError: if `claim_ttl` or `close_within` is against the table of limits.
         """
+        check_turn(agent)
+        check_storage(storage)
         check_claim_ttl(claim_ttl)
         check_seconds("close_within", close_within)
+        check_function("turn_context", turn_context, "a TurnInput, and gives an async context manager")
+        check_function("new_id", new_id, "nothing, and gives a new id")
         self._means = Means(storage, agent, claim_ttl, turn_context, new_id)
         self._looks = Looks(storage, claim_ttl, self._take_for_a_look)
         self._claimants: dict[Claimant, asyncio.Task[None]] = {}
@@ -105,7 +111,7 @@ class Runner:
 
         Raises UnknownThread, UsedMessageId, LimitError or RunnerClosed, and has committed nothing then.
         """
-        self._check_open()
+        self._check_open(workspace)
         check_id("thread", thread_id)
         check_text(text)
         if message_id is not None:
@@ -120,7 +126,7 @@ class Runner:
         Raises UnknownThread, UnknownRequest, SettledRequest, WrongAnswer or RunnerClosed, and has committed
         nothing then.
         """
-        self._check_open()
+        self._check_open(workspace)
         check_id("thread", thread_id)
         check_answers(answers)
         step = Answer(thread_id, answers, workspace.actor)
@@ -132,7 +138,7 @@ class Runner:
 
         Gives the run that it started, if it did. Raises UnknownThread or RunnerClosed.
         """
-        self._check_open()
+        self._check_open(workspace)
         check_id("thread", thread_id)
         _, run = await self._command(workspace, thread_id, Ask(thread_id))
         return run
@@ -144,6 +150,7 @@ class Runner:
         the hand-over is not stopped. Raises RunLeft if the runner is closed meanwhile, and the run does not
         end in time.
         """
+        self._check_workspace(workspace)
         own = (workspace.scope, thread_id)
         halted = [each for each in self._claimants if (each.scope, each.thread_id) == own]
         running = [claimant.run for claimant in halted if claimant.run is not None and claimant.is_running]
@@ -155,6 +162,7 @@ class Runner:
 
     def running(self, workspace: Workspace, thread_id: str) -> RunHandle | None:
         """The thread's run, if it goes on in this process."""
+        self._check_workspace(workspace)
         for claimant in self._claimants:
             if claimant.is_running and (claimant.scope, claimant.thread_id) == (workspace.scope, thread_id):
                 return claimant.run
@@ -171,7 +179,7 @@ class Runner:
         Raises RunnerClosed, and what listing the threads raises: until a call succeeds, count the process as
         not started.
         """
-        self._check_open()
+        self._check_open(workspace)
         stranded = await self._means.storage.stranded(workspace.scope)
         turns = asyncio.Semaphore(
             SWEEPS_AT_ONCE
@@ -235,8 +243,18 @@ class Runner:
 
     # ---- What carries out.
 
-    def _check_open(self) -> None:
-        """Raise RunnerClosed if it is closed, and RuntimeError in another event loop than its own."""
+    def _check_workspace(self, workspace: Workspace) -> None:
+        """Raise WrongType for what is no workspace, and RequestError for one of another storage."""
+        if not isinstance(workspace, Workspace):
+            raise WrongType(
+                f"The workspace is {kind_of(workspace)}. Give a handle to one: "
+                "Workspaces(storage).workspace(tenant, workspace, actor)."
+            )
+        check_own_storage(workspace.storage, self._means.storage)
+
+    def _check_open(self, workspace: Workspace) -> None:
+        """As `_check_workspace`; RunnerClosed if it is closed, RuntimeError in a loop that is not its own."""
+        self._check_workspace(workspace)
         if self._closed:
             raise RunnerClosed
         loop = asyncio.get_running_loop()

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 from threadclaim.claim import HeldClaim
-from threadclaim.errors import RequestError, ThreadBusy
+from threadclaim.door import check_function, check_storage
+from threadclaim.errors import RequestError, ThreadBusy, WrongType, kind_of
 from threadclaim.events import Actor, Custom, Envelope, Event, MessagePosted, ToolCalled, ToolReturned
 from threadclaim.limits import (
     check_actor,
@@ -67,6 +68,11 @@ class Workspaces:
 
     storage: Storage
     new_id: Callable[[], str] = new_id
+
+    def __post_init__(self) -> None:
+        """Raise WrongType for what is no storage."""
+        check_storage(self.storage)
+        check_function("new_id", self.new_id, "nothing, and gives a new id")
 
     def workspace(self, tenant: str, workspace: str, actor: Actor) -> "Workspace":
         """A tenant's workspace, as `actor`. It need not exist: it begins with what is committed to it first.
@@ -164,12 +170,16 @@ class Workspace:
         Raises UnknownThread or LimitError; RequestError for an event that only the runner commits, a cursor
         of the runner's own, or a claim without a thread.
         """
+        if isinstance(events, Own):
+            raise WrongType(f"The events are {kind_of(events)}. Give a list of them; `commit` takes one.")
         for event in events:
             _check_own(event)
         if cursor is not None:
             _check_cursor(*cursor)
         if thread_id is None and claim is not None:
             raise RequestError("A claim is of a thread, and none was given. Give the thread's id with it.")
+        if claim is not None and not isinstance(claim, str):
+            raise WrongType(f"The claim is {kind_of(claim)}. Give its holder: `held.holder`.")
         self.check(thread_id=thread_id)
         return await self._transact(Record(tuple(events), self.actor, thread_id, cursor, claim))
 

@@ -20,7 +20,8 @@ from pydantic_ai import (
 from pydantic_ai.agent import AbstractAgent, EventStreamHandler
 from pydantic_core import to_json
 
-from threadclaim.errors import RunFailure, said
+from threadclaim.door import check_function
+from threadclaim.errors import RunFailure, WrongType, kind_of, said
 from threadclaim.events import RunEnded, RunPaused
 from threadclaim.limits import escaped, event_json
 from threadclaim.pydantic_ai.capability import TurnCapability
@@ -96,7 +97,16 @@ class PydanticAITurn(Generic[DepsT]):
                 stopped, so a run that is stopped ends when they have returned. Give an executor here, and not
                 to the agent, whose own (`UseThreadExecutor`) is not waited for.
             notices: Whether the agent is told of the notices since the thread's last turn, beside its prompt.
+
+        Raises:
+            WrongType: if `agent` is no agent of pydantic-ai's, or what is to be a function is none.
         """
+        if not isinstance(agent, AbstractAgent):
+            raise WrongType(
+                f"The agent is {kind_of(agent)}. Give an agent of pydantic-ai's: Agent('test'), say."
+            )
+        check_function("deps", deps, "a TurnInput, and gives the agent's dependencies")
+        check_function("event_stream_handler", event_stream_handler, "a RunContext and the events")
         self.agent, self.deps, self.usage_limits = agent, deps, usage_limits
         self.event_stream_handler, self.executor, self.notices = event_stream_handler, executor, notices
 
