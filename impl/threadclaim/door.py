@@ -1,10 +1,19 @@
-"""What is refused at the door because it is of a wrong kind: an agent, a storage, a function."""
+"""What is refused at the door because it is of a wrong kind: an agent, a storage, an event, a function."""
 
 import inspect
+from collections.abc import Sequence
 
 from threadclaim.errors import RequestError, WrongType, kind_of
-from threadclaim.storage.protocol import Storage
+from threadclaim.events import Custom, Event, ToolCalled, ToolReturned
+from threadclaim.limits import check_id, check_position, event_json
+from threadclaim.storage.protocol import UPGRADED, Storage
 from threadclaim.turn import Turn
+
+Own = ToolCalled | ToolReturned | Custom
+"""The events that an application commits itself; the others only the runner commits."""
+
+RESERVED = UPGRADED.removesuffix("upgraded")
+"""How the names of the runner's own cursors begin; an application's may not."""
 
 _STORAGE = ("transact", "subscribe", "stranded", "on_release", "aclose")
 """What a storage has, as `Storage` says."""
@@ -77,3 +86,40 @@ def check_function(what: str, given: object, takes: str) -> None:
     """
     if given is not None and not callable(given):
         raise WrongType(f"{what} is {kind_of(given)}. Give a function that takes {takes}.")
+
+
+def check_record(
+    events: Sequence[Event], thread_id: str | None, cursor: tuple[str, int] | None, claim: str | None
+) -> None:
+    """Accept what an application may record at once; else raise RequestError."""
+    if isinstance(events, Own):
+        raise WrongType(f"The events are {kind_of(events)}. Give a list of them; `commit` takes one.")
+    for event in events:
+        _check_own(event)
+    if cursor is not None:
+        _check_cursor(*cursor)
+    if thread_id is None and claim is not None:
+        raise RequestError("A claim is of a thread, and none was given. Give the thread's id with it.")
+    if claim is not None and not isinstance(claim, str):
+        raise WrongType(f"The claim is {kind_of(claim)}. Give its holder: `held.holder`.")
+
+
+def _check_own(event: Event) -> None:
+    """Accept an event that an application may commit itself; else raise RequestError."""
+    if not isinstance(event, Own):
+        raise RequestError(
+            f"A {type(event).__name__} is not the application's to commit. Create threads with "
+            "create_thread; post messages with post_message, or send them with a runner. What is said of "
+            "runs and answers only the runner commits: an answer without its ask would resume nothing."
+        )
+    event_json(event)
+
+
+def _check_cursor(name: str, seq: int) -> None:
+    """Accept a cursor that an application may save; else raise RequestError."""
+    check_id("cursor", name)
+    check_position("The cursor's seq", seq)
+    if name.startswith(RESERVED):
+        raise RequestError(
+            f"The cursor {name!r} is the runner's own. Choose a name that does not begin {RESERVED!r}."
+        )

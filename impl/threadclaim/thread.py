@@ -82,6 +82,11 @@ class Thread:
         return self.run if self.run is not None and self.run.status is RunStatus.ACTIVE else None
 
     @property
+    def open_requests(self) -> tuple[Request, ...]:
+        """What the thread waits for: the requests of its paused run that are not answered, in their order."""
+        return () if self.run is None else self.run.open_requests
+
+    @property
     def has_run_to_see_to(self) -> bool:
         """Whether its run is active, to be recorded if nobody holds it, or answered, to be resumed."""
         return self.run is not None and self.run.status in (RunStatus.ACTIVE, RunStatus.ANSWERED)

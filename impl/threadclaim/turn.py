@@ -28,7 +28,11 @@ class Facts(Protocol):
     """Where a run records what it does as it goes on."""
 
     async def record(self, event: Event) -> None:
-        """Commit an event of the run. One of a run that was abandoned, or ended, is dropped and logged."""
+        """Commit an event of the run. One of a run that was abandoned, or ended, is dropped and logged.
+
+        Args:
+            event: A `ToolCalled`, a `ToolReturned` or a `Custom`, of the run.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +117,17 @@ class Turn(Protocol):
     """An agent, as the runner sees it."""
 
     async def run(self, turn: TurnInput, steering: Steering, facts: Facts) -> Outcome:
-        """Carry out a turn, and return what came of it.
+        """Carry out a turn.
 
         The runner cancels the task that this runs in to stop it; the turn then ends what it has alive, tools
         among it, and returns Stopped: when this has returned or raised, nothing of the turn is alive. What it
-        raises, a CancelledError that the runner did not cause among it, is a failure.
+        raises, a CancelledError that the runner did not cause among it, is a failure (ADR-0055 I4).
+
+        Args:
+            turn: What to carry out.
+            steering: Asked for the messages that have arrived, with each request of the model.
+            facts: Told of what the run does.
+
+        Returns:
+            What came of it.
         """

@@ -53,8 +53,11 @@ _TURN: ContextVar[TurnInput] = ContextVar("threadclaim.turn")
 def current_turn() -> TurnInput:
     """The turn that is being carried out: for a tool, or whatever it calls.
 
-    Its `key` is the same however often the turn is tried. A tool that passes it on, with the id of its own
-    call if the agent may call it more than once, makes its effects idempotent.
+    Its `key` is the same for all that a tool may see of the turn (ADR-0055). A tool that passes it on, with
+    the id of its own call if the agent may call it more than once, makes its effects idempotent.
+
+    Returns:
+        The turn's input: whose run it is (`started_by`), who it acts for (`actor`), its thread, its `key`.
 
     Raises:
         LookupError: if no turn is being carried out where it is called.

@@ -27,7 +27,14 @@ class ManualClock:
         return self._now
 
     def advance(self, seconds: float) -> None:
-        """Move on by `seconds`; raises ValueError for fewer than 0, and for a number that is not finite."""
+        """Move on.
+
+        Args:
+            seconds: By how much.
+
+        Raises:
+            ValueError: for fewer than 0, and for a number that is not finite.
+        """
         if not 0 <= seconds < float("inf"):
             raise ValueError(f"A clock moves on by 0 seconds or more, and not by {seconds!r}.")
         self._now += seconds

@@ -116,12 +116,23 @@ class ScriptedTurn:
     """
 
     def __init__(self, *scripts: Sequence[Action]) -> None:
-        """Follow these scripts, one for each run, in the order that the runs begin in."""
+        """Follow some scripts.
+
+        Args:
+            *scripts: One for each run, in the order that the runs begin in.
+        """
         self._scripts = list(scripts)
         self.runs: list[ScriptedRun] = []
 
     def then(self, *script: Action) -> "ScriptedTurn":
-        """Add a script for a run to come; returns this turn."""
+        """Add a script for a run to come.
+
+        Args:
+            *script: Its actions.
+
+        Returns:
+            This turn.
+        """
         self._scripts.append(script)
         return self
 
@@ -131,7 +142,19 @@ class ScriptedTurn:
         return [seq for run in self.runs for seq in (*run.prompt, *run.delivered)]
 
     async def run(self, turn: TurnInput, steering: Steering, facts: Facts) -> Outcome:
-        """Follow the next script; raises what a `Raise` in it says."""
+        """Follow the next script: see `threadclaim.turn.Turn`.
+
+        Args:
+            turn: What to carry out; it is kept in `runs`.
+            steering: Asked for messages by a `Take`.
+            facts: Told by a `Call`.
+
+        Returns:
+            What the script comes to.
+
+        Raises:
+            BaseException: what a `Raise` in the script says.
+        """
         run = _begin(turn)
         self.runs.append(run)
         script = self._scripts.pop(0) if self._scripts else (Take(),)
