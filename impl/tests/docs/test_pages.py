@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import ROOT, blocks_of
+from tests.docs.pages import ROOT, as_module, blocks_of
 from threadclaim.limits import table
 
 HERE = Path(__file__).parent
@@ -65,6 +65,36 @@ def test_agent_page_begins_with_ten_lines() -> None:
     """As its title says."""
     first = blocks_of((ROOT / "docs/agent.md").read_text(encoding="utf-8"))[0]
     assert len([line for line in first.code.splitlines() if line.strip()]) == 10
+
+
+PAGES = ["README.md", "docs/agent.md"]
+"""The pages with blocks of Python."""
+
+CACHE = ROOT / "build" / "mypy-of-pages"
+"""What mypy keeps, so that only the first run takes long."""
+
+
+def mypy(folder: Path, pages: dict[str, str]) -> str:
+    """What mypy finds in these pages' code, by their names: nothing, if all is well."""
+    for name, page in pages.items():
+        (folder / name).write_text(as_module(page), encoding="utf-8")
+    settings = folder / "mypy.ini"  # as a reader has it, and not as strict as this project
+    settings.write_text(f"[mypy]\nstrict = True\nmypy_path = {ROOT / 'impl'}\n", encoding="utf-8")
+    options = ["--config-file", str(settings), "--cache-dir", str(CACHE), "--no-error-summary"]
+    return python("-m", "mypy", *options, *(str(folder / name) for name in pages)).stdout
+
+
+def test_code_is_what_a_strict_type_checker_accepts(tmp_path: Path) -> None:
+    """So that what is copied from a page is no reader's first error."""
+    pages = {f"{Path(name).stem}.py": (ROOT / name).read_text(encoding="utf-8") for name in PAGES}
+    assert mypy(tmp_path, pages) == ""
+
+
+def test_code_of_a_wrong_type_is_noticed(tmp_path: Path) -> None:
+    """On its line of the page, across blocks."""
+    page = "# Page\n\n```python\nx = 1\n```\n\n```python\nawait x\nx = ''\n```\n"
+    found = mypy(tmp_path, {"wrong.py": page})
+    assert [line.partition("wrong.py:")[2].partition(":")[0] for line in found.splitlines()] == ["8", "9"]
 
 
 def test_readme_shows_the_demo() -> None:
