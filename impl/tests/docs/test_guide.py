@@ -1,0 +1,125 @@
+"""What the guide says in words, beside what its code shows."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+from pydantic_ai import (
+    Agent,
+    DeferredToolRequests,
+    ModelMessage,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.capabilities import ProcessHistory
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+from threadclaim import Completed, Paused, PersonActor, Runner, Workspace
+from threadclaim.events import Deny, RequestAnswered
+from threadclaim.pydantic_ai import PydanticAITurn
+
+pytestmark = pytest.mark.anyio
+
+Answers = Callable[[list[ModelMessage], AgentInfo], Awaitable[ModelResponse]]
+
+
+def says(text: str) -> Answers:
+    """A model that says one thing."""
+
+    async def say(_messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
+        """Say it."""
+        return ModelResponse([TextPart(text)])
+
+    return say
+
+
+async def test_a_bystanders_message_declines_an_approval(ann: Workspace) -> None:
+    """Whatever it says; the run resumes for the bystander, and stays its starter's."""
+
+    async def refunds(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
+        """Call `refund`, then say what came of it."""
+        returned = [part for part in messages[-1].parts if isinstance(part, ToolReturnPart)]
+        if not returned:
+            return ModelResponse([ToolCallPart("refund")])
+        return ModelResponse([TextPart(str(returned[0].content))])
+
+    agent = Agent(FunctionModel(refunds), output_type=[str, DeferredToolRequests])
+    paid: list[str] = []
+
+    @agent.tool_plain(requires_approval=True)
+    async def refund() -> str:
+        """Give money back."""
+        paid.append("all of it")
+        return "paid"
+
+    await ann.create_thread("t")
+    async with Runner(PydanticAITurn(agent), ann.storage) as runner:
+        sent = await runner.send(ann, "t", "My money, please.")
+        assert sent.run
+        assert isinstance(await sent.run.wait(), Paused)
+        sent = await runner.send(ann.as_actor(PersonActor("eve")), "t", "Thanks!")
+        assert sent.run
+        outcome = await sent.run.wait()
+    assert isinstance(outcome, Completed)
+    assert (outcome.output, paid) == ("Thanks!", [])
+    answers = [e.event.answer for e in await ann.read() if isinstance(e.event, RequestAnswered)]
+    assert answers == [Deny("Thanks!")]
+
+
+async def test_a_model_may_be_told_less_of_a_long_history(ann: Workspace) -> None:
+    """With pydantic-ai's ProcessHistory; the thread's history keeps all of it."""
+    told: list[list[object]] = []
+
+    async def model(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
+        """Note what it is told."""
+        parts = [part for message in messages for part in message.parts]
+        told.append([part.content for part in parts if isinstance(part, UserPromptPart)])
+        return ModelResponse([TextPart("so")])
+
+    async def last(messages: list[ModelMessage]) -> list[ModelMessage]:
+        """Only the last message."""
+        return messages[-1:]
+
+    agent = Agent(FunctionModel(model), capabilities=[ProcessHistory(last)])
+    await ann.create_thread("t")
+    async with Runner(PydanticAITurn(agent), ann.storage) as runner:
+        for text in ("one", "two", "three"):
+            sent = await runner.send(ann, "t", text)
+            assert sent.run
+            await sent.run.wait()
+    assert told == [["one"], ["two"], ["three"]]
+    history = await ann.storage.transact(ann.scope, lambda tx: tx.history("t"))
+    assert [text in chunk for text, chunk in zip((b"one", b"two", b"three"), history, strict=True)] == [
+        True
+    ] * 3
+
+
+async def test_an_override_reaches_the_turns_of_commands_alone(ann: Workspace) -> None:
+    """A hand-over's turn has a context of its own, so the agent's own model is what it calls."""
+    reached, go = asyncio.Event(), asyncio.Event()
+
+    async def overriding(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        """Wait for the test."""
+        reached.set()
+        await go.wait()
+        return await says("overridden")(messages, info)
+
+    agent = Agent(FunctionModel(says("its own")))
+    await ann.create_thread("t")
+    async with Runner(PydanticAITurn(agent), ann.storage) as runner:
+        with agent.override(model=FunctionModel(overriding)):
+            sent = await runner.send(ann, "t", "one")
+            assert sent.run
+            await reached.wait()
+            await runner.send(ann.as_actor(PersonActor("bob")), "t", "two")
+            go.set()
+            first = await sent.run.wait()
+            await runner.drain()
+            handed_over = runner.running(ann, "t")
+            assert handed_over is not None
+            second = await handed_over.wait()
+    outputs = [outcome.output for outcome in (first, second) if isinstance(outcome, Completed)]
+    assert outputs == ["overridden", "its own"]
