@@ -1,11 +1,13 @@
 """What the library gives to tests: the scripted turn, the clock, and the loop whose time is virtual."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from pydantic_ai import Agent, ModelMessage, ModelResponse, TextPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
+from threadclaim.errors import WrongType
 from threadclaim.events import (
     AnyAnswer,
     Approve,
@@ -123,6 +125,17 @@ async def test_a_resumed_run_logs_and_echoes_its_answers() -> None:
     outcome = await carry_out(turn, given=given)
     assert summary(outcome) == ("completed", 'blue 7 approved denied: no {"size": 2} and go', ())
     assert turn.runs[0].answers == answers
+
+
+def test_what_is_no_script_is_refused() -> None:
+    """An action alone, a list where actions are expected, and a class: each is told what to give."""
+    no_scripts: list[Any] = [Complete("done"), "done", [Complete], ["done"], None]
+    for script in no_scripts:
+        with pytest.raises(WrongType, match="Give a"):
+            ScriptedTurn(script)
+    action: Any = [Complete("done")]
+    with pytest.raises(WrongType, match="then"):
+        ScriptedTurn().then(action)
 
 
 @pytest.mark.anyio

@@ -88,6 +88,12 @@ def check_function(what: str, given: object, takes: str) -> None:
         raise WrongType(f"{what} is {kind_of(given)}. Give a function that takes {takes}.")
 
 
+def check_kind(what: str, given: object, kind: type) -> None:
+    """Accept an object of a class, or None; else raise WrongType."""
+    if given is not None and not isinstance(given, kind):
+        raise WrongType(f"{what} is {kind_of(given)}. Give an object of {kind.__name__}, or None.")
+
+
 def check_record(
     events: Sequence[Event], thread_id: str | None, cursor: tuple[str, int] | None, claim: str | None
 ) -> None:

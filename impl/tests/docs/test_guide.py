@@ -18,8 +18,11 @@ from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from threadclaim import Completed, Paused, PersonActor, Runner, Workspace
-from threadclaim.events import Deny, RequestAnswered
+from threadclaim.errors import SettledRequest
+from threadclaim.events import Approve, Deny, Request, RequestAnswered
 from threadclaim.pydantic_ai import PydanticAITurn
+from threadclaim.testing import Pause, ScriptedTurn
+from threadclaim.thread import Answered
 
 pytestmark = pytest.mark.anyio
 
@@ -67,6 +70,24 @@ async def test_a_bystanders_message_declines_an_approval(ann: Workspace) -> None
     assert (outcome.output, paid) == ("Thanks!", [])
     answers = [e.event.answer for e in await ann.read() if isinstance(e.event, RequestAnswered)]
     assert answers == [Deny("Thanks!")]
+
+
+async def test_whose_answer_stands_is_told_by_the_thread(ann: Workspace) -> None:
+    """Bob approved, so Eve's refusal is none: the thread has his answer, and keeps it."""
+    turn = ScriptedTurn([Pause((Request("r", "approval", "refund"),))])
+    eve = ann.as_actor(PersonActor("eve"))
+    await ann.create_thread("t")
+    async with Runner(turn, ann.storage) as runner:
+        await runner.send(ann, "t", "My money, please.")
+        await asyncio.sleep(1)
+        bobs = await runner.answer(ann.as_actor(PersonActor("bob")), "t", {"r": Approve()})
+        for _ in range(2):
+            with pytest.raises(SettledRequest):
+                await runner.answer(eve, "t", {"r": Deny("no")})
+            run = (await eve.thread("t")).run
+            assert run is not None
+            assert run.answers["r"] == Answered(Approve(), PersonActor("bob"), bobs.committed[0].seq)
+            await asyncio.sleep(1)
 
 
 async def test_a_model_may_be_told_less_of_a_long_history(ann: Workspace) -> None:

@@ -194,6 +194,10 @@ async def test_what_is_no_function_is_refused(world: World) -> None:
         PydanticAITurn(Agent("test"), deps=wrong)
     with pytest.raises(WrongType, match="event_stream_handler"):
         PydanticAITurn(Agent("test"), event_stream_handler=wrong)
+    with pytest.raises(WrongType, match="usage_limits"):
+        PydanticAITurn(Agent("test"), usage_limits=wrong)
+    with pytest.raises(WrongType, match="executor"):
+        PydanticAITurn(Agent("test"), executor=wrong)
     with pytest.raises(WrongType, match="Give an agent of pydantic-ai's"):
         PydanticAITurn(wrong)
 

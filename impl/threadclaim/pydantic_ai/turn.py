@@ -20,7 +20,7 @@ from pydantic_ai import (
 from pydantic_ai.agent import AbstractAgent, EventStreamHandler
 from pydantic_core import to_json
 
-from threadclaim.door import check_function
+from threadclaim.door import check_function, check_kind
 from threadclaim.errors import RunFailure, WrongType, kind_of, said
 from threadclaim.events import RunEnded, RunPaused
 from threadclaim.limits import escaped, event_json
@@ -102,7 +102,7 @@ class PydanticAITurn(Generic[DepsT]):
             notices: Whether the agent is told of the notices since the thread's last turn, beside its prompt.
 
         Raises:
-            WrongType: if `agent` is no agent of pydantic-ai's, or what is to be a function is none.
+            WrongType: if one of these is something else.
         """
         if not isinstance(agent, AbstractAgent):
             raise WrongType(
@@ -110,6 +110,8 @@ class PydanticAITurn(Generic[DepsT]):
             )
         check_function("deps", deps, "a TurnInput, and gives the agent's dependencies")
         check_function("event_stream_handler", event_stream_handler, "a RunContext and the events")
+        check_kind("usage_limits", usage_limits, UsageLimits)
+        check_kind("executor", executor, Executor)
         self.agent, self.deps, self.usage_limits = agent, deps, usage_limits
         self.event_stream_handler, self.executor, self.notices = event_stream_handler, executor, notices
 

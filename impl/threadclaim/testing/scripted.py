@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from threadclaim.errors import WrongType, kind_of
 from threadclaim.events import (
     AnyAnswer,
     Approve,
@@ -119,8 +120,13 @@ class ScriptedTurn:
         """Follow some scripts.
 
         Args:
-            *scripts: One for each run, in the order that the runs begin in.
+            *scripts: One for each run, a list of actions, in the order that the runs begin in.
+
+        Raises:
+            WrongType: for an action where a list of them is expected, or the other way about.
         """
+        for script in scripts:
+            _check_script(script)
         self._scripts = list(scripts)
         self.runs: list[ScriptedRun] = []
 
@@ -132,7 +138,11 @@ class ScriptedTurn:
 
         Returns:
             This turn.
+
+        Raises:
+            WrongType: for what is no action: a list of them, say.
         """
+        _check_script(script)
         self._scripts.append(script)
         return self
 
@@ -165,6 +175,18 @@ class ScriptedTurn:
                 raise
             run.outcome = Stopped(_history(run), tuple(run.delivered))
         return run.outcome
+
+
+def _check_script(script: Sequence[Action]) -> None:
+    """Accept a sequence of actions; else raise WrongType, as its run would do something else, or nothing."""
+    if not isinstance(script, list | tuple):
+        raise WrongType(f"A script is {kind_of(script)}. Give a list of actions: ScriptedTurn([Complete()]).")
+    for action in script:
+        if not isinstance(action, Take | Call | Wait | Pause | Complete | Fail | Raise):
+            raise WrongType(
+                f"An action of a script is {kind_of(action)}. Give a Take, Call, Wait, Pause, Complete, Fail "
+                "or Raise: ScriptedTurn([Take(), Complete()]) and then(Take(), Complete())."
+            )
 
 
 def _begin(turn: TurnInput) -> ScriptedRun:
