@@ -17,16 +17,32 @@ from pydantic_ai import (
 from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from threadclaim import Completed, Paused, PersonActor, Runner, Workspace
+from threadclaim import (
+    Completed,
+    InMemoryStorage,
+    Paused,
+    PersonActor,
+    Runner,
+    SystemActor,
+    Workspace,
+    Workspaces,
+)
 from threadclaim.errors import SettledRequest
-from threadclaim.events import Approve, Deny, Request, RequestAnswered
-from threadclaim.pydantic_ai import PydanticAITurn
+from threadclaim.events import Approve, Deny, Request, RequestAnswered, RunStarted
+from threadclaim.pydantic_ai import PydanticAITurn, current_turn
 from threadclaim.testing import Pause, ScriptedTurn
 from threadclaim.thread import Answered
 
 pytestmark = pytest.mark.anyio
 
 Answers = Callable[[list[ModelMessage], AgentInfo], Awaitable[ModelResponse]]
+
+
+@pytest.fixture
+async def ann() -> Workspace:
+    """A workspace in memory, as in the guide's tests: over every storage, other tests say the same."""
+    storage = InMemoryStorage(clock=asyncio.get_running_loop().time)
+    return Workspaces(storage).workspace("acme", "tests", PersonActor("ann"))
 
 
 def says(text: str) -> Answers:
@@ -144,3 +160,31 @@ async def test_an_override_reaches_the_turns_of_commands_alone(ann: Workspace) -
             second = await handed_over.wait()
     outputs = [outcome.output for outcome in (first, second) if isinstance(outcome, Completed)]
     assert outputs == ["overridden", "its own"]
+
+
+async def test_a_tool_that_sends_to_its_own_thread(ann: Workspace) -> None:
+    """As the turn's actor it steers its own run; as another, its message starts the next."""
+    agent: Agent[None, str] = Agent("test")
+    handles: list[Runner] = []
+
+    @agent.tool_plain
+    async def send() -> str:
+        """Send a message as the turn's actor, and one as the system; only in the first run."""
+        if len(handles) == 1:
+            await handles[0].send(ann.as_actor(current_turn().actor), "t", "steering")
+            await handles[0].send(ann.as_actor(SystemActor("tool")), "t", "the next")
+            await asyncio.sleep(1)  # so that its watcher finds them
+        handles.append(handles[0])
+        return "sent"
+
+    await ann.create_thread("t")
+    async with Runner(PydanticAITurn(agent), ann.storage) as runner:
+        handles.append(runner)
+        sent = await runner.send(ann, "t", "Do it.")
+        assert sent.run
+        outcome = await sent.run.wait()
+        await asyncio.sleep(1)
+    messages = [entry for entry in await ann.read() if entry.is_message]
+    starts = [entry for entry in await ann.read() if isinstance(entry.event, RunStarted)]
+    assert outcome.delivered == (messages[1].seq,)
+    assert [start.actor for start in starts] == [ann.actor, SystemActor("tool")]

@@ -117,6 +117,14 @@ def test_links_lead_somewhere(page: str) -> None:
     assert [link for link in links if not (path.parent / link).exists()] == []
 
 
+@pytest.mark.parametrize("page", ["README.md", "DESIGN.md", "spec/README.md", "impl/tests/README.md"])
+def test_commands_are_those_of_a_clone(page: str) -> None:
+    """What set-up installs is in .venv, and nowhere else."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    commands = re.findall(r"`([^`]*python -m (?:conformance|pytest)[^`]*)`", text)
+    assert [command for command in commands if not command.startswith(".venv/bin/python -m ")] == []
+
+
 # ---- The tables of what may run twice.
 
 
