@@ -342,3 +342,10 @@ async def test_a_claim_ttl_beyond_the_limits_is_refused(world: World, ttl: float
     """As the runner is made."""
     with pytest.raises(LimitError):
         world.runner(ttl=ttl)
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), "x", None])
+async def test_how_long_closing_may_wait_is_a_number_of_seconds(world: World, seconds: Any) -> None:  # noqa: ANN401
+    """As the runner is made."""
+    with pytest.raises((LimitError, WrongType), match="close_within"):
+        world.runner(close_within=seconds)
