@@ -13,7 +13,7 @@ from threadclaim.storage.common import to_its_end
 from threadclaim.storage.protocol import Released, Scope, Step, Stranded
 from threadclaim.storage.sql import texts
 from threadclaim.storage.sql.following import Following, Wakes
-from threadclaim.storage.sql.keys import scope_keys
+from threadclaim.storage.sql.keys import scope_keys, thread_keys
 from threadclaim.storage.sql.rows import entry_of
 from threadclaim.storage.sql.session import Row, Session
 from threadclaim.storage.sql.transaction import Source, SqlTransaction
@@ -125,6 +125,18 @@ class SqlStorage(ABC):
             left=tuple(thread_id for thread_id, standing in rows if standing == "left"),
             waiting=tuple(thread_id for thread_id, standing in rows if standing == "waiting"),
         )
+
+    async def look(self, sql: str, *args: object) -> Sequence[Row]:
+        """Read rows to look at, which nothing is decided by: no lock is taken, and none waited for.
+
+        `{clock}` in the text stands for the database's time, in seconds since 1970. Raises StorageError.
+        """
+        return await self._fetch(sql.replace("{clock}", self._source.texts.clock), *args)
+
+    async def look_at(self, number: int, thread_id: str) -> Row:
+        """Read a thread of the scope of this number, as `Texts.thread` has it, to look at."""
+        (row,) = await self._fetch(self._source.texts.thread, number, *thread_keys(thread_id))
+        return row
 
     async def leases(self, scope: Scope) -> Sequence[HeldLease]:
         """The scope's leases, by name, to look at: they are not locked, and may have changed since."""

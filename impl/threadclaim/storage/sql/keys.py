@@ -2,7 +2,7 @@
 
 import hashlib
 
-from threadclaim.storage.protocol import Scope
+from threadclaim.storage.protocol import UPGRADED, Scope, asked_cursor, lease_name, taken_cursor
 
 MAX_KEY_BYTES = 200
 """How long a text may be, in UTF-8, to be its own key. PostgreSQL's B-tree holds entries of 2,704 bytes."""
@@ -25,3 +25,9 @@ def key_of(text: str) -> str:
 def scope_keys(scope: Scope) -> tuple[str, str]:
     """The keys of a scope's tenant and of its workspace."""
     return key_of(scope.tenant), key_of(scope.workspace)
+
+
+def thread_keys(thread_id: str) -> tuple[str, ...]:
+    """The keys that `Texts.thread` reads a thread by: its own, those of its cursors, and of its claim."""
+    names = asked_cursor(thread_id), taken_cursor(thread_id), UPGRADED, lease_name(thread_id)
+    return tuple(key_of(name) for name in (thread_id, *names))

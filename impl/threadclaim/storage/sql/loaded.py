@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from threadclaim.events import Envelope
 from threadclaim.plan import View, effective_taken
 from threadclaim.storage.protocol import UPGRADED, asked_cursor, lease_name, taken_cursor
-from threadclaim.storage.sql.session import Row
+from threadclaim.storage.sql.session import Row, Write
 from threadclaim.thread import THREAD, Thread
 
 
@@ -74,8 +74,9 @@ class Written:
     leases: dict[str, None] = field(default_factory=dict)
     chunks: list[tuple[str, bytes]] = field(default_factory=list)
     released: list[str] = field(default_factory=list)
+    others: list[Write] = field(default_factory=list)
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to commit."""
-        return not (self.entries or self.cursors or self.leases or self.chunks)
+        return not (self.entries or self.cursors or self.leases or self.chunks or self.others)

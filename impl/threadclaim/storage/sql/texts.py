@@ -117,16 +117,17 @@ class Texts:
     """The texts that read the database's clock, in seconds since 1970.
 
     `thread` reads all that the protocol asks of a thread at once; `lease` a lease and the time; `leases`
-    those of a scope, each with the seconds that it has left. `save_thread` is what a release writes of a
-    thread, which is all that releases differ in so far.
+    those of a scope, each with the seconds that it has left. `clock` is the expression that reads the clock.
+    `save_thread` is what a release writes of a thread, which is all that releases differ in so far.
     """
 
     thread: str
     lease: str
     leases: str
+    clock: str
     save_thread: str = SAVE_THREAD
 
 
 def with_clock(now: str) -> Texts:
     """The texts of a database whose clock is this expression."""
-    return Texts(_THREAD.format(now=now), _LEASE.format(now=now), _LEASES.format(now=now))
+    return Texts(_THREAD.format(now=now), _LEASE.format(now=now), _LEASES.format(now=now), now)

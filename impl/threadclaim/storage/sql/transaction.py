@@ -11,10 +11,11 @@ from typing import Any
 
 from threadclaim.events import Actor, Envelope, Event, MessagePosted, ThreadCreated
 from threadclaim.limits import check_actor, event_json, event_of
+from threadclaim.plan import View
 from threadclaim.storage.common import standing, thread_of_cursor
-from threadclaim.storage.protocol import UPGRADED, asked_cursor, lease_name, taken_cursor
+from threadclaim.storage.protocol import UPGRADED, lease_name
 from threadclaim.storage.sql import texts
-from threadclaim.storage.sql.keys import key_of
+from threadclaim.storage.sql.keys import key_of, thread_keys
 from threadclaim.storage.sql.loaded import Lease, Loaded, Told, Written
 from threadclaim.storage.sql.rows import entry_columns, entry_of
 from threadclaim.storage.sql.session import Session, Write
@@ -67,9 +68,7 @@ class SqlTransaction:
         """Read all that the protocol asks of a thread, unless it was read."""
         if thread_id in self._loaded.threads:
             return
-        names = asked_cursor(thread_id), taken_cursor(thread_id), UPGRADED, lease_name(thread_id)
-        keys = [key_of(name) for name in (thread_id, *names)]
-        (row,) = await self._session.fetch(self._source.texts.thread, *keys)
+        (row,) = await self._session.fetch(self._source.texts.thread, *thread_keys(thread_id))
         self._loaded.keep(thread_id, row)
 
     async def head(self) -> int:
@@ -243,6 +242,15 @@ class SqlTransaction:
         self._written.released.append(name)
         return True
 
+    async def view(self, thread_id: str) -> View | None:
+        """What tells where a thread stands, but for its entries; None if there is no such thread."""
+        thread = await self.thread(thread_id)
+        return None if thread is None else self._loaded.view(thread, self._head)
+
+    def write(self, writes: Sequence[Write]) -> None:
+        """Write what no step of the protocol does, last of all: what it concerns is not to be read here."""
+        self._written.others.extend(writes)
+
     async def commit(self) -> bool:
         """Keep what was written, if anything was. False if nothing is kept and the step is to be run anew."""
         written = self._written
@@ -256,6 +264,7 @@ class SqlTransaction:
             Write(self._source.texts.save_thread, await self._threads()),
             Write(texts.SAVE_CURSOR, self._cursors()),
             *self._leases(),
+            *written.others,
         ]
         return await self._session.commit([write for write in writes if write.rows])
 
