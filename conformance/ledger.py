@@ -14,7 +14,7 @@ from threadclaim.events import Envelope, RequestAnswered, RunEnded, RunPaused, R
 from threadclaim.thread import RunStatus
 
 
-def consumed(entries: Sequence[Envelope]) -> Counter[int]:
+def consumed_by(entries: Sequence[Envelope]) -> Counter[int]:
     """How often the log says that each message was consumed, by its seq."""
     found: Counter[int] = Counter()
     for entry in entries:
@@ -35,7 +35,7 @@ def audit(world: World, state: State) -> list[str]:
     entries = world.loop.run(world.workspace.read(threads=[THREAD]))
     seqs = [entry.seq for entry in entries if _is_position(entry)]
     place = {seq: index for index, seq in enumerate(seqs, 1)}
-    recorded = consumed(entries)
+    recorded = consumed_by(entries)
     replies = {e.seq: e.event.message_seq for e in entries if isinstance(e.event, RequestAnswered)}
     told = {place[seq] for seq in world.told.messages}
     told |= {place[seq] for answer in world.told.answers if (seq := replies[answer]) is not None}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conformance.actions import ACTIONS, ImpossibleError
+from conformance.actions import ACTIONS
 from conformance.beside import Beside, DivergedError, Taken
 from conformance.explore.check import BrokenError, check
 from conformance.explore.record import seen_as
@@ -48,10 +48,8 @@ def again(
             if action not in ACTIONS or not may_be(beside, action, actor):
                 continue
             try:
-                beside.take(action, actor, variant)
-                check(beside)
-            except ImpossibleError:
-                continue
+                if beside.try_take(action, actor, variant) is not None:
+                    check(beside)
             except DivergedError as error:
                 state = seen_as(beside.state, error.seen)
                 return Walked(beside, error, Taken(action, actor, variant, error.done, state))

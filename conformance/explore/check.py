@@ -1,5 +1,7 @@
 """The properties, checked of each step that is taken."""
 
+from itertools import pairwise
+
 from conformance.beside import Beside
 from conformance.model.direct import DirectModel
 from conformance.model.model import Model
@@ -23,8 +25,16 @@ class BrokenError(AssertionError):
         self.names = names
 
 
+def breaks(beside: Beside) -> tuple[str, ...]:
+    """The properties that the last step breaks, by the first of the model's steps in it that breaks any."""
+    names = checked(type(beside.model))
+    for before, after in pairwise(beside.path):
+        if wrong := broken(beside.model.constants, before, after, names):
+            return wrong
+    return ()
+
+
 def check(beside: Beside) -> None:
     """Check every property of the last step; raise BrokenError."""
-    names = checked(type(beside.model))
-    if names := broken(beside.model.constants, beside.before, beside.state, names):
-        raise BrokenError(names)
+    if wrong := breaks(beside):
+        raise BrokenError(wrong)

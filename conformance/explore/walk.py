@@ -3,11 +3,11 @@
 import random
 from dataclasses import dataclass, field
 
-from conformance.actions import ACTIONS, ImpossibleError
-from conformance.beside import Beside
+from conformance.actions import ACTIONS
+from conformance.beside import Beside, Step, apart
 from conformance.explore.candidates import NEXT, candidates
 from conformance.explore.check import BrokenError, check
-from conformance.explore.finish import finish
+from conformance.explore.finish import LeftOverError, finish
 from conformance.explore.tally import Tally
 from conformance.ledger import audit
 from conformance.model.model import Model
@@ -18,6 +18,20 @@ from conformance.world.world import World
 
 SHAPES: tuple[tuple[int, int], ...] = ((2, 1), (2, 2), (3, 1), (1, 2))
 """How many processes, and tasks of each, the walks have in turn."""
+
+
+APART = 0.1
+"""How often another step is taken between a step's effect and its answer."""
+
+
+def meanwhile_of(beside: Beside, action: str, actor: str, rng: random.Random) -> Step | None:
+    """A step that may come between an action's effect and its answer; None if none may."""
+    found = list(candidates(beside.model.constants, beside.state))
+    rng.shuffle(found)
+    for other, by, _ in found:
+        if beside.lets_between(action, actor, other, by):
+            return Step(other, by, rng.choice(ACTIONS[other].variants))
+    return None
 
 
 GOES_ON = frozenset(action for actions in NEXT.values() for action in actions) | {"Fenced"}
@@ -101,15 +115,15 @@ class Walker:
         return False
 
     def _take(self, beside: Beside, action: str, actor: str, rng: random.Random) -> bool:
-        """Take a step, if the world can."""
-        state, variants = beside.state, ACTIONS[action].variants
-        try:
-            taken = beside.take(action, actor, rng.choice(variants))
-        except ImpossibleError:
+        """Take a step, if the world can; now and then with another between its effect and its answer."""
+        variant, other = rng.choice(ACTIONS[action].variants), None
+        if rng.random() < APART:
+            other = meanwhile_of(beside, action, actor, rng)
+        taken = beside.try_take(action, actor, apart(variant, other))
+        if taken is None:
             return False
         check(beside)
-        for done in taken.done[:1]:
-            self.tally.count(beside.model.constants, state, *done)
+        self.tally.count(beside.model.constants, beside.path, taken)
         return True
 
     def end(self, beside: Beside) -> None:
@@ -119,6 +133,8 @@ class Walker:
         self.tally.steps += len(beside.steps) - began
         if wrong := audit(beside.world, beside.state):
             raise BrokenError(("ledger",), " ".join(wrong))
+        if wrong := beside.world.left():
+            raise LeftOverError(" ".join(wrong))
 
     def _stalled(self, beside: Beside, rng: random.Random) -> str | None:
         """The task that stalls now, if one does: so that its claim lapses, and others come far meanwhile."""

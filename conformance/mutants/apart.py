@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+import conformance.beside
 import conformance.state
 import threadclaim.claimant
 import threadclaim.runner
@@ -11,7 +12,7 @@ from conformance.actions import ACTIONS, Action, At, Done, going_on
 from conformance.model.state import IDLE, Run, Task
 from conformance.mutants.cursors import SendOnly
 from conformance.mutants.twin import Put, Twin
-from conformance.state import NO_CALLERS, Reader
+from conformance.state import NO_CALLERS, Plain, Reader
 from conformance.world.gates import Call
 from conformance.world.process import Slot
 from conformance.world.world import World
@@ -192,7 +193,7 @@ class TakingAsItPlans(Claimant):
 
     async def _do(self, step: Step[T]) -> T:
         result = await super()._do(step)
-        if isinstance(result, steps.Claimed) and not self._abandoned:
+        if isinstance(result, steps.Claimed) and not (self._abandoned or self.halted):
             self._has_taken = True
             await self._take(plan(result.view))
         elif isinstance(result, View):
@@ -211,6 +212,17 @@ class TakingAsItPlans(Claimant):
 
     async def _record_start(self, given: RunInput, ready: "asyncio.Future[None]") -> Go:
         return await super()._record_start(replace(given, consumes=()) if self._has_taken else given, ready)
+
+
+class TakersReader(Reader):
+    """Reads as consumed what is taken, too: no event says it where a claimant takes what it plans."""
+
+    def read(self) -> Plain:
+        """The world as it stands."""
+        *rest, once, twice = super().read()
+        log, _, taken = rest[:3]
+        messages = {place for place, kind in enumerate(log[:taken], 1) if kind == "msg"}
+        return (*rest, once | messages, twice)
 
 
 _claim = ACTIONS["Claim"]
@@ -253,6 +265,7 @@ TWINS = (
         "A claimant takes its turn's input as it plans it, before the turn has started.",
         lambda put: put(threadclaim.runner, "Claimant", TakingAsItPlans),
         actions={"Claim": Action("Claim", "task", _claim_and_take, _claim.code)},
+        reads=lambda put: put(conformance.beside, "Reader", TakersReader),
     ),
 )
 """These twins."""

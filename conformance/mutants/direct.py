@@ -135,6 +135,8 @@ def _direct_start(world: World, task: str, _: str) -> Done:
 def _unheld_start(world: World, task: str, _: str) -> Done:
     """Start a run at once, in a claim that holds nothing."""
     at = At(world, "DirectStart", task)
+    if not at.slot.is_idle:
+        raise at.impossible("the task is busy", is_known=True)
     return _start(at, _begin(at))
 
 

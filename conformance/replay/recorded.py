@@ -89,7 +89,7 @@ def variant_of(constants: Constants, before: State, after: State, action: str, a
     """In which of an action's variants the world comes to the state after it."""
     match action:
         case "Cancel":
-            return "heard" if after.lease == actor != before.lease else "failed"
+            return "failed heard" if after.lease == actor != before.lease else "failed"
         case "ReleaseFails":
             return "unheard" if before.lease == actor and after.lease == "free" else ""
         case "EndFails":

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from conformance.actions import ImpossibleError
 from conformance.beside import Beside, DivergedError
-from conformance.explore.check import checked
+from conformance.explore.check import breaks
 from conformance.explore.finish import LeftOverError, finish, go_on
 from conformance.model.direct import PROPERTIES as DIRECT
 from conformance.model.direct import DirectModel
@@ -113,8 +113,7 @@ def _leaves(trace: Recorded, beside: Beside) -> RefusedAt | None:
             taken = beside.take(step.action, step.actor, step.variant)
         except ImpossibleError as error:
             return RefusedAt(number, due, error.instead or "nothing")
-        names = checked(type(beside.model))
-        if wrong := broken(trace.constants, beside.before, beside.state, names):
+        if wrong := breaks(beside):
             return RefusedAt(number, due, "", f"On the library {', '.join(wrong)} breaks at step {number}.")
         if differs := _differs(step.after, beside.state):
             return RefusedAt(number, due, _instead(step, [name for name, _ in taken.done], differs))
