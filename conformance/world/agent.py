@@ -20,13 +20,20 @@ class Told:
 
     messages: list[int] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
+    ends: dict[str, set[str]] = field(default_factory=dict)
+    """How the segments of each run were told to end, by the run's id; "" for one that was told nothing."""
     wrong: list[str] = field(default_factory=list)
     """What no agent may be told, in sentences: a message twice in one run, say."""
 
     def begin(self, turn: TurnInput) -> None:
         """A turn is told of its prompt and its answers."""
+        self.ends.setdefault(turn.run_id, set()).add("")
         self.messages += [message.seq for message in turn.prompt]
         self.answers += [answer.seq for answer in turn.answers.values()]
+
+    def end(self, turn: TurnInput, kind: str) -> None:
+        """A turn is told how to end."""
+        self.ends[turn.run_id].add(kind)
 
     def steer(self, run_id: str, given: Sequence[Envelope], before: Iterable[int]) -> list[int]:
         """A run is given steering, having been given others `before`; their seqs."""
@@ -94,6 +101,7 @@ class SteppedRun:
 
     def end(self, kind: str) -> None:
         """End so."""
+        self._told.end(self.turn, kind)
         delivered = tuple(self.delivered)
         outcomes: dict[str, Outcome] = {
             "completed": Completed("done", None, delivered),

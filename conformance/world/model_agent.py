@@ -80,6 +80,7 @@ class ModelRun:
     def end(self, kind: str) -> None:
         """End so."""
         self.is_over = True
+        self._told.end(self.turn, kind)
         self._say(kind)
 
     def _say(self, kind: str) -> None:
