@@ -17,7 +17,7 @@ from conformance.explore.again import Walked, shrink
 from conformance.explore.machine import explore, make_machine
 from conformance.explore.profiles import PROFILES, Profile
 from conformance.explore.record import save_walk, trace_of
-from conformance.explore.tally import PAIRS, Tally
+from conformance.explore.tally import LEFT_REPLY, PAIRS, Tally
 from conformance.explore.walk import Walker
 from conformance.properties import AT_EVERY_STEP
 from conformance.quiet import quiet
@@ -132,7 +132,10 @@ class Explore:
         """Print and write what was found."""
         tally = self.tally
         failures = [*self._story(wrong), *self._missed(profile, seed)]
-        rows = [_row(action, tally) for action in sorted(ACTIONS, key=lambda action: -tally.actions[action])]
+        rows = [
+            _row(action, tally)
+            for action in sorted([*ACTIONS, LEFT_REPLY], key=lambda action: -tally.actions[action])
+        ]
         if failures or not self.brief:
             self._print(rows)
         figures = {
@@ -144,6 +147,7 @@ class Explore:
             "actions_reached": len(ACTIONS) - len(tally.missed_actions),
             "pairs": len(PAIRS),
             "pairs_reached": len(PAIRS) - len(tally.missed_pairs),
+            "apart": tally.apart,
             "properties": len(AT_EVERY_STEP),
             "violations": 0 if wrong is None else 1,
             "seconds": round(seconds, 1),
@@ -210,6 +214,7 @@ def _said(figures: Mapping[str, int | float]) -> str:
     return (
         f"As expected: {figures['steps']:,} steps in {figures['walks']:,} walks, "
         f"{figures['steps_per_second']:,} a second; {figures['actions_reached']} of {figures['actions']} "
-        f"actions, {figures['pairs_reached']} of {figures['pairs']} pairs of an action and a fault; "
+        f"actions, {figures['pairs_reached']} of {figures['pairs']} pairs of an action and a fault, "
+        f"{figures['apart']:,} times another step between an effect and its answer; "
         f"{figures['properties']} properties, none broken."
     )

@@ -13,8 +13,8 @@ from hypothesis.stateful import (
 )
 
 from conformance.actions import ACTIONS
-from conformance.beside import Beside
-from conformance.explore.candidates import NEXT
+from conformance.beside import Beside, Step, apart
+from conformance.explore.candidates import NEXT, candidates
 from conformance.explore.check import check
 from conformance.explore.tally import Tally
 from conformance.explore.walk import SHAPES, Walker, constants_of, may_be
@@ -27,6 +27,10 @@ ON = frozenset(action for actions in NEXT.values() for action in actions) | {"Fe
 
 Picks = st.integers(min_value=0, max_value=11)
 """Picks one of the actors that may take an action, and one of its variants."""
+
+
+MEANWHILE_FROM = 10
+"""From this pick on, another step comes between the effect of one and its answer."""
 
 
 class ExplorationMachine(RuleBasedStateMachine):
@@ -47,6 +51,7 @@ class ExplorationMachine(RuleBasedStateMachine):
     @initialize(shape=st.sampled_from(SHAPES))
     def begin(self, shape: tuple[int, int]) -> None:
         """Begin with a world of this shape."""
+        self.tally.begin()
         constants = constants_of(shape)
         self.beside = Beside(self.model(constants), World(constants, self.make))
 
@@ -74,14 +79,27 @@ class ExplorationMachine(RuleBasedStateMachine):
                 return
             self.take(waiting[pick % len(waiting)], pick)
 
-    def take(self, action: str, pick: int) -> None:
+    def between(self, action: str, actor: str, pick: int) -> Step | None:
+        """Another step to be taken between an action's effect and its answer, in one of six; None if none."""
+        beside = self.beside
+        if beside is None or pick < MEANWHILE_FROM:
+            return None
+        found = [
+            (other, by)
+            for other, by, _ in candidates(beside.model.constants, beside.state)
+            if beside.lets_between(action, actor, other, by)
+        ]
+        return Step(*found[pick % len(found)]) if found else None
+
+    def take(self, action: str, pick: int, between: int = 0) -> None:
         """Take a step, and check every property."""
         beside, actors = self.beside, self.actors(action)
         assert beside is not None  # noqa: S101  # for the types: the rule's guard
         variants = ACTIONS[action].variants
         self._actors = None
         self.broke = True
-        taken = beside.try_take(action, actors[pick % len(actors)], variants[pick // 4 % len(variants)])
+        actor, variant = actors[pick % len(actors)], variants[pick // 4 % len(variants)]
+        taken = beside.try_take(action, actor, apart(variant, self.between(action, actor, between)))
         if taken is not None:
             check(beside)
             self.tally.count(beside.model.constants, beside.path, taken)
@@ -106,12 +124,12 @@ class ExplorationMachine(RuleBasedStateMachine):
 def _rule_of(action: str) -> Callable[..., None]:
     """The rule of an action, with the model's guard."""
 
-    def take(self: ExplorationMachine, pick: int) -> None:
-        self.take(action, pick)
+    def take(self: ExplorationMachine, pick: int, between: int) -> None:
+        self.take(action, pick, between)
 
     take.__name__ = action
     take.__doc__ = f"Do {action}."
-    return precondition(lambda self: bool(self.actors(action)))(rule(pick=Picks)(take))
+    return precondition(lambda self: bool(self.actors(action)))(rule(pick=Picks, between=Picks)(take))
 
 
 def make_machine(

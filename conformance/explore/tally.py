@@ -14,6 +14,10 @@ Pair = tuple[str, str]
 AT_FAULTS = ("Cancel", "Fail", "FailUnheard", "EndFails", "ReleaseFails", "LoseClaim", "LetGo", "Fenced")
 
 
+LEFT_REPLY = "Replan after Reply"
+"""What a task is about to do whose reply was left: it plans again, and keeps nothing of its reply."""
+
+
 def due_of(at: str) -> str:
     """The action that a task is about to take, by where it is; a run's, its end."""
     return "EndRun" if at == "running" else NEXT[at][0]
@@ -25,7 +29,7 @@ def _pairs() -> frozenset[Pair]:
     pairs = {(due_of(at), fault) for at in places for fault in faults_of(at, cmd=True)}
     pairs |= {(due_of(at), "Crash") for at in places}
     pairs |= {(due_of(at), "Lapse") for at in HAS_CLAIM}
-    return frozenset(pairs | {("EndRun", "LetGo"), ("Pause", "LetGo")})
+    return frozenset(pairs | {("EndRun", "LetGo"), ("Pause", "LetGo"), (LEFT_REPLY, "Fail")})
 
 
 PAIRS = _pairs()
@@ -41,6 +45,12 @@ class Tally:
     apart: int = 0
     """Steps with another between their effect and their answer."""
     walks: int = 0
+    left_replies: set[str] = field(default_factory=set)
+    """The tasks of the walk whose reply was left, and which have done nothing since."""
+
+    def begin(self) -> None:
+        """A walk begins."""
+        self.left_replies.clear()
 
     def count(self, constants: Constants, path: Path, taken: Taken) -> None:
         """Count a step that went this way: each of its actions, and what it was asked to be."""
@@ -50,7 +60,20 @@ class Tally:
             self._fault(constants, before, action, actor)
         if taken.done and taken.done[0][0] != taken.action:
             self._fault(constants, path[0], taken.action, taken.actor)
+        self._after_a_reply(constants, path, taken)
         self.apart += parts(taken.variant)[1] is not None
+
+    def _after_a_reply(self, constants: Constants, path: Path, taken: Taken) -> None:
+        """Count the faults that come to a task whose reply was left, as its request was answered already."""
+        for after, (action, actor) in zip(path[1:], taken.done, strict=False):
+            if (place := constants.place.get(actor)) is None:
+                continue
+            if actor in self.left_replies and (LEFT_REPLY, action) in PAIRS:
+                self.pairs[LEFT_REPLY, action] += 1
+            self.left_replies.discard(actor)
+            if action == "Reply" and after.task[place].at == "replan":
+                self.left_replies.add(actor)
+                self.actions[LEFT_REPLY] += 1
 
     def _fault(self, constants: Constants, before: State, action: str, actor: str) -> None:
         """Count a fault that came from `before`."""

@@ -1,11 +1,12 @@
 """One walk: the real runner taken from step to step beside the model, and checked after each."""
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from conformance.actions import ACTIONS
 from conformance.beside import Beside, Step, apart
-from conformance.explore.candidates import NEXT, candidates
+from conformance.explore.candidates import NEXT, Candidate, candidates
 from conformance.explore.check import BrokenError, check
 from conformance.explore.finish import LeftOverError, finish
 from conformance.explore.tally import Tally
@@ -36,6 +37,9 @@ def meanwhile_of(beside: Beside, action: str, actor: str, rng: random.Random) ->
 
 GOES_ON = frozenset(action for actions in NEXT.values() for action in actions) | {"Fenced"}
 """What a task that stalls hardly does."""
+
+AFTER_A_LEFT_REPLY = {"Fail": 12.0, "Replan": 0.3}
+"""How much more a task fails, and less it goes on, whose reply was left: so few replies are."""
 
 STALLS, LAPSES, STALL_BEGINS = 0.02, 6.0, 0.08
 """How much less it does so, and how much more its claim lapses; and how often one begins to stall."""
@@ -82,6 +86,7 @@ class Walker:
         Raises DivergedError, BrokenError or LeftOverError; `beside` is the walk then.
         """
         self._rare.clear()
+        self.tally.begin()
         self._stall = ("", 0)
         rng = random.Random(seed)  # noqa: S311  # a walk, no secret
         constants = constants_of(SHAPES[seed % len(SHAPES)])
@@ -96,16 +101,8 @@ class Walker:
 
     def step(self, beside: Beside, rng: random.Random) -> bool:
         """Take one step, whichever the weights and `rng` choose; False if there is none to take."""
-        constants, state = beside.model.constants, beside.state
-        found = list(candidates(constants, state))
-        at = {name: task.at for name, task in zip(constants.tasks, state.task, strict=True)}
-        weights = [weight * self._rarity(action, at.get(actor, "")) for action, actor, weight in found]
-        if (stalled := self._stalled(beside, rng)) is not None:
-            for place, (action, actor, _) in enumerate(found):
-                if actor == stalled and action in GOES_ON:
-                    weights[place] *= STALLS
-                elif actor == stalled and action == "Lapse":
-                    weights[place] *= LAPSES
+        found = list(candidates(beside.model.constants, beside.state))
+        weights = self._weights(beside, found, self._stalled(beside, rng))
         while found:
             place = rng.choices(range(len(found)), weights)[0]
             action, actor, _ = found.pop(place)
@@ -113,6 +110,20 @@ class Walker:
             if may_be(beside, action, actor) and self._take(beside, action, actor, rng):
                 return True
         return False
+
+    def _weights(self, beside: Beside, found: Sequence[Candidate], stalled: str | None) -> list[float]:
+        """How likely each is: the rarer it was, the more; but for whom `stalled` is, and a left reply."""
+        constants, state, left = beside.model.constants, beside.state, self.tally.left_replies
+        at = {name: task.at for name, task in zip(constants.tasks, state.task, strict=True)}
+        weights = [weight * self._rarity(action, at.get(actor, "")) for action, actor, weight in found]
+        if stalled is None and not left:
+            return weights
+        for place, (action, actor, _) in enumerate(found):
+            if actor == stalled:
+                weights[place] *= STALLS if action in GOES_ON else LAPSES if action == "Lapse" else 1.0
+            if actor in left:
+                weights[place] *= AFTER_A_LEFT_REPLY.get(action, 1.0)
+        return weights
 
     def _take(self, beside: Beside, action: str, actor: str, rng: random.Random) -> bool:
         """Take a step, if the world can; now and then with another between its effect and its answer."""

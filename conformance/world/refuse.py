@@ -1,8 +1,11 @@
 """What a world refuses while it is stepped: wall clocks and random ids, which differ from run to run.
 
-Threads its loop refuses, and sockets it has none.
+Threads its loop refuses, and sockets it has none. `datetime.now` is a method of a type that nobody can
+change: that the same seed gives the same walk to the byte shows that it is not asked.
 """
 
+import os
+import random
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -13,8 +16,17 @@ from unittest.mock import patch
 REFUSED: tuple[tuple[Any, str], ...] = (
     (uuid, "uuid1"),
     (uuid, "uuid4"),
+    (os, "urandom"),
+    (random, "random"),
+    (random, "randint"),
+    (random, "getrandbits"),
+    (random, "choice"),
+    (random, "uniform"),
     (time, "time"),
+    (time, "time_ns"),
     (time, "monotonic"),
+    (time, "monotonic_ns"),
+    (time, "perf_counter"),
 )
 """What is refused: a module, and the name of a function of its."""
 

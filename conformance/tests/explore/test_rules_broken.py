@@ -165,6 +165,18 @@ def replies_in_other_words(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Claimant, "_reply", otherwise)
 
 
+def keeps_the_reply_it_left(patch: pytest.MonkeyPatch) -> None:
+    """A claimant whose reply was left keeps its position, by which a later failure is judged."""
+    reply = Claimant._reply  # noqa: SLF001
+
+    async def keeps(claimant: Claimant, plan: ReplyPlan) -> Run | None:
+        answered = await reply(claimant, plan)
+        claimant._input_seq = plan.message.seq  # noqa: SLF001
+        return answered
+
+    patch.setattr(Claimant, "_reply", keeps)
+
+
 def records_facts_of_any_run(patch: pytest.MonkeyPatch) -> None:
     """What a run does is recorded though the run has ended, or goes on as another's."""
 
@@ -191,6 +203,7 @@ BROKEN: list[tuple[Break, MakeAgent, Kinds, str]] = [
     (forgets_its_input, SteppedAgent, Exception, "release"),
     (tells_of_no_failure, SteppedAgent, BrokenError, "no such end"),
     (replies_in_other_words, SteppedAgent, BrokenError, "something else"),
+    (keeps_the_reply_it_left, SteppedAgent, DivergedError, "release"),
     (records_facts_of_any_run, ModelAgent, BrokenError, "does not go on there"),
 ]
 
