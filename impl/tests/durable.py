@@ -5,6 +5,7 @@ import atexit
 import os
 import shutil
 import sqlite3
+import sys
 import tempfile
 import uuid
 import warnings
@@ -27,6 +28,8 @@ T = TypeVar("T")
 
 POLL = 60.0
 """How often, in seconds, followers look for what other processes committed: here are none."""
+
+sys.setswitchinterval(0.0002)  # a loop that a test spins keeps the threads of SQLite waiting for less
 
 LAPSE = """
 UPDATE threadclaim_leases SET until = 0 WHERE name_key = $1 AND scope_id =
