@@ -1,27 +1,20 @@
 """What the tests share: the storages that suites run over, and a loop whose time is virtual."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+import itertools
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.durable import postgres, sqlite
+from tests.opened import Lapse, Opened
+from tests.outside import OutsideLoop
 from threadclaim.events import PersonActor
 from threadclaim.storage import InMemoryStorage, Scope, Storage
-from threadclaim.testing import VirtualTimeLoop
 from threadclaim.workspace import Workspace, Workspaces
-
-Lapse = Callable[[Scope, str], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A storage to test, and how to let one of its leases lapse, by its name, without waiting."""
-
-    storage: Storage
-    lapse: Lapse
 
 
 @asynccontextmanager
@@ -37,7 +30,11 @@ async def _memory(_folder: Path) -> AsyncGenerator[Opened]:
     await storage.aclose()
 
 
-STORAGES: dict[str, Callable[[Path], AbstractAsyncContextManager[Opened]]] = {"memory": _memory}
+STORAGES: dict[str, Callable[[Path], AbstractAsyncContextManager[Opened]]] = {
+    "memory": _memory,
+    "sqlite": sqlite,
+    "postgres": postgres,
+}
 """Every storage: each suite that uses `storage` runs over each. A factory is given a folder of its own."""
 
 
@@ -67,6 +64,24 @@ def lapse(opened: Opened) -> Lapse:
 
 
 @pytest.fixture
+def loop_turns(storage: Storage) -> Iterator[int]:
+    """Numbers of turns of the loop after which a test does something, without end: each, over memory.
+
+    A file or a server takes some hundreds for what memory takes ten for, and most are of the same await, and
+    no two tries take as many. So over those, the numbers are further and further apart.
+    """
+    return itertools.count() if isinstance(storage, InMemoryStorage) else _further_apart()
+
+
+def _further_apart() -> Iterator[int]:
+    """0, 1, 2 and so on, and from 6 on each about a third more than the one before."""
+    turn = 0
+    while True:
+        yield turn
+        turn += max(1, turn // 3)
+
+
+@pytest.fixture
 def scope() -> Scope:
     """The scope that a test works in."""
     return Scope("tenant", "workspace")
@@ -81,4 +96,4 @@ def ann(storage: Storage, scope: Scope) -> Workspace:
 @pytest.fixture
 def virtual_time() -> tuple[str, dict[str, Any]]:
     """A backend on which time passes at once: return it from a module's own `anyio_backend`."""
-    return "asyncio", {"loop_factory": VirtualTimeLoop}
+    return "asyncio", {"loop_factory": OutsideLoop}

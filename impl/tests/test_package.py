@@ -51,6 +51,23 @@ def test_exports_bring_no_framework() -> None:
     assert loaded.isdisjoint({"pydantic_ai", "pydantic_graph"})
 
 
+def test_a_driver_that_is_not_installed_is_named() -> None:
+    """Without asyncpg there are the other storages; for PostgresStorage it is said what to install."""
+    program = (
+        "import sys; sys.modules['asyncpg'] = None; import threadclaim.storage as storage; "
+        "storage.InMemoryStorage, storage.SqliteStorage, storage.migrate, storage.PostgresStorage"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "pip install 'threadclaim[postgres]'" in ended.stderr
+
+
+def test_storages_are_loaded_as_they_are_used() -> None:
+    """The package of storages brings no driver, and no database."""
+    loaded = loaded_by("import threadclaim.storage")
+    assert loaded.isdisjoint({"sqlite3", "asyncpg"})
+
+
 @pytest.mark.parametrize("name", [name for name in threadclaim.__all__ if name != "__version__"])
 def test_an_export_is_what_its_module_has(name: str) -> None:
     """Each name is there, and public in the module that it is imported from."""

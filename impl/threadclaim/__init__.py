@@ -5,7 +5,8 @@ The protocol is modelled in TLA+ (`spec/`) and checked by TLC; this package carr
 What an application uses is imported from here, and loaded as it is first used:
 
 - `Runner`, what its commands give (`Sent`, `RunHandle`), and what it is given (`TurnContext`, `TurnInput`);
-- `Workspaces`, `Workspace` and `HeldThread`, the handles to what is stored, and `InMemoryStorage`;
+- `Workspaces`, `Workspace` and `HeldThread`, the handles to what is stored;
+- `SqliteStorage`, where it is stored in a file, and `InMemoryStorage`, for tests;
 - who acts: `PersonActor`, `AgentActor`, `ExternalAgentActor`, `SystemActor`;
 - what a paused run is answered with: `Reply`, `Approve`, `Deny`, `FormValues`;
 - what came of a turn: `Completed`, `Paused`, `Failed`, `Stopped`;
@@ -17,7 +18,8 @@ The rest is imported from where it is:
 - `threadclaim.events`: what a log holds, the `Envelope` that each event is in, and requests;
 - `threadclaim.errors`: what can be raised; each is a `ThreadClaimError` and says whose fault it is;
 - `threadclaim.limits`: `LIMITS`, what is accepted at the door;
-- `threadclaim.turn`, `threadclaim.storage`: the protocols that another framework, or a storage, keeps;
+- `threadclaim.storage`: `PostgresStorage`, what makes and checks a schema, and the protocol of storages;
+- `threadclaim.turn`: the protocol that another framework keeps;
 - `threadclaim.testing`: what tests of an application need: a scripted turn, and virtual time;
 - `threadclaim.demo`: what the README and `python -m threadclaim demo` show.
 """
@@ -45,6 +47,7 @@ _MODULES = {
     "RunHandle": "threadclaim.run",
     "Runner": "threadclaim.runner",
     "Sent": "threadclaim.runner",
+    "SqliteStorage": "threadclaim.storage",
     "Stopped": "threadclaim.turn",
     "SystemActor": "threadclaim.events",
     "TurnContext": "threadclaim.run",

@@ -11,7 +11,7 @@ from threadclaim.events import (
 )
 from threadclaim.run import RunHandle, TurnContext
 from threadclaim.runner import Runner, Sent
-from threadclaim.storage import InMemoryStorage
+from threadclaim.storage import InMemoryStorage, SqliteStorage
 from threadclaim.turn import Completed, Failed, Paused, Stopped, TurnInput
 from threadclaim.workspace import HeldThread, Workspace, Workspaces
 
@@ -33,6 +33,7 @@ __all__ = [
     "RunHandle",
     "Runner",
     "Sent",
+    "SqliteStorage",
     "Stopped",
     "SystemActor",
     "TurnContext",

@@ -111,6 +111,22 @@ class ClaimLost(ThreadClaimError):
         self.holder = holder
 
 
+class StorageError(ThreadClaimError):
+    """The storage could not do it. Unless it says otherwise, what was asked for may have taken effect."""
+
+
+class StorageUnavailable(StorageError):
+    """The database does not answer, is busy, full or read-only. An operator's to mend; then try again."""
+
+
+class StorageUnsuitable(StorageError):
+    """What is named is no database that can be used: a wrong DSN, another file, a server that is too old."""
+
+
+class SchemaMismatch(StorageError):
+    """The database's schema is missing, or older or newer than this version of the library needs."""
+
+
 class RunnerClosed(ThreadClaimError):
     """The runner is closed: it starts nothing. The caller's fault; use a runner that is open."""
 

@@ -1,8 +1,7 @@
 """Agents of pydantic-ai's under a runner: what comes at the worst moment is given once, no pause is lost."""
 
 import asyncio
-import itertools
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -198,10 +197,12 @@ async def test_a_steer_accepted_while_the_run_drains_its_last_is_given_once(
     assert (await ann.storage.stranded(scope)).left == ()
 
 
-async def test_a_message_on_any_turn_of_the_loop_is_given_once(storage: Storage) -> None:
+async def test_a_message_on_any_turn_of_the_loop_is_given_once(
+    storage: Storage, loop_turns: Iterator[int]
+) -> None:
     """From the run's first step to after its end: it steers the run, or is the next one's prompt."""
     runs = set()
-    for turns in itertools.count():
+    for turns in loop_turns:
         ann = Workspace(storage, Scope("tenant", f"turn {turns}"), PersonActor("ann"))
         await ann.create_thread("t")
         model = Answering()

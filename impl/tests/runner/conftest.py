@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from tests.outside import OutsideLoop
 from tests.runner.faults import CALLER, FaultyStorage, Gate
 from threadclaim.events import (
     Envelope,
@@ -26,7 +27,7 @@ from threadclaim.runner import Runner
 from threadclaim.steps import Claim, Claimed, Send, StartRun
 from threadclaim.storage import Scope, Step, Storage, Transaction
 from threadclaim.storage.protocol import asked_cursor, lease_name, taken_cursor
-from threadclaim.testing import Action, Pause, ScriptedTurn, VirtualTimeLoop
+from threadclaim.testing import Action, Pause, ScriptedTurn
 from threadclaim.thread import Run, RunStatus
 from threadclaim.turn import TurnInput
 from threadclaim.workspace import Workspace
@@ -41,7 +42,7 @@ FORM = Request("f", "form", "ask_form")
 @pytest.fixture
 def anyio_backend() -> tuple[str, dict[str, Any]]:
     """Time is virtual: a minute takes no time, and comes once all that is ready is done."""
-    return "asyncio", {"loop_factory": VirtualTimeLoop}
+    return "asyncio", {"loop_factory": OutsideLoop}
 
 
 @dataclass(slots=True)

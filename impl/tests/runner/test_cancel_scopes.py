@@ -7,8 +7,7 @@ how many there are these tests find by making it once, or by going on until it i
 from __future__ import annotations
 
 import asyncio
-import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING
 
 import anyio
@@ -159,10 +158,10 @@ async def test_a_command_cancelled_at_any_call_is_carried_out_once(
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("command", COMMANDS)
 async def test_a_command_cancelled_on_any_turn_of_the_loop_is_carried_out_once_or_not_begun(
-    worlds: Worlds, command: str, way: str
+    worlds: Worlds, loop_turns: Iterator[int], command: str, way: str
 ) -> None:
     """From before its first step, where it commits nothing, to after its last; a run that began goes on."""
-    for turns in itertools.count():
+    for turns in loop_turns:
         world, runner = await ready(worlds, command)
         running = world.held(Take())
         scope = anyio.CancelScope()
@@ -190,9 +189,11 @@ async def expect_once_begun(world: World, command: str) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_steering_is_given_once_though_its_sender_is_cancelled(worlds: Worlds, way: str) -> None:
+async def test_steering_is_given_once_though_its_sender_is_cancelled(
+    worlds: Worlds, loop_turns: Iterator[int], way: str
+) -> None:
     """The sender was refused, or is about to be: its message is the run's, or the hand-over's."""
-    for turns in itertools.count():
+    for turns in loop_turns:
         world = await worlds()
         holder, other = world.runner(), world.runner()
         running = world.held(Take())

@@ -7,7 +7,7 @@ to one.
 from __future__ import annotations
 
 import asyncio
-import itertools
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,7 +26,7 @@ TTL = 30.0
 
 async def made(name: str) -> asyncio.Task[object]:
     """The task of this name, on the turn of the loop that makes it: it has not begun."""
-    for _ in range(100):
+    for _ in range(100_000):  # a server takes some hundreds
         for task in asyncio.all_tasks():
             if task.get_name() == name:
                 return task
@@ -102,10 +102,12 @@ async def test_renewals_that_end_before_their_first_step_leave_no_claim(world: W
     assert await world.is_at_rest()
 
 
-async def test_a_run_stopped_on_any_turn_of_the_loop_loses_nothing(worlds: Worlds) -> None:
+async def test_a_run_stopped_on_any_turn_of_the_loop_loses_nothing(
+    worlds: Worlds, loop_turns: Iterator[int]
+) -> None:
     """From the send's first step to the run's end: what was consumed is recorded, the rest handed over."""
     stopped = []
-    for turns in itertools.count():
+    for turns in loop_turns:
         world = await worlds()
         runner = world.runner()
         sending = asyncio.create_task(runner.send(world.ann, "t", "one"))
@@ -125,12 +127,14 @@ async def test_a_run_stopped_on_any_turn_of_the_loop_loses_nothing(worlds: World
 
 
 @pytest.mark.parametrize("within", [0.0, 10.0])
-async def test_a_runner_closed_on_any_turn_of_the_loop_loses_nothing(worlds: Worlds, within: float) -> None:
+async def test_a_runner_closed_on_any_turn_of_the_loop_loses_nothing(
+    worlds: Worlds, loop_turns: Iterator[int], within: float
+) -> None:
     """Whoever waits is told; the next process carries out what is left, and nothing is given twice.
 
     With 0 s to wait for storage it ends as by a crash, some tasks cancelled before their first step.
     """
-    for turns in itertools.count():
+    for turns in loop_turns:
         world = await worlds()
         doomed = world.runner(close_within=within)
         sending = asyncio.create_task(doomed.send(world.ann, "t", "one"))
@@ -158,9 +162,11 @@ async def expect_the_next_process_to_see_to_it(world: World) -> None:
     assert await world.is_at_rest()
 
 
-async def test_a_runner_closed_on_any_turn_of_a_hand_over_loses_nothing(worlds: Worlds) -> None:
+async def test_a_runner_closed_on_any_turn_of_a_hand_over_loses_nothing(
+    worlds: Worlds, loop_turns: Iterator[int]
+) -> None:
     """A message that the ending run missed is the next process's, and is given once."""
-    for turns in itertools.count():
+    for turns in loop_turns:
         world = await worlds()
         doomed, other = world.runner(), world.runner()
         running = world.held()

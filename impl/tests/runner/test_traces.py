@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
 
     from tests.runner.conftest import Context, World
+    from tests.runner.faults import Gate
     from threadclaim.events import Envelope, Event
 
 pytestmark = pytest.mark.anyio
@@ -54,6 +55,14 @@ def links(traced: Traced) -> list[list[str]]:
     return [[names[link] for link in link_ids(turn)] for turn in traced.named("turn")]
 
 
+async def steered(world: World, running: Gate) -> None:
+    """Let the run at this gate take what its watcher has read, which a file or a server tells later."""
+    await running.reached.wait()
+    await world.tick()
+    running.open.set()
+    await world.settle()
+
+
 async def entries(world: World, *kinds: type[Event]) -> list[Envelope]:
     """The thread's entries of these kinds."""
     return [entry for entry in await world.ann.read(threads=["t"]) if isinstance(entry.event, kinds)]
@@ -63,9 +72,10 @@ async def test_a_commands_turn_links_to_the_commands_span(world: World, traced: 
     """Though it carries out an older message first; and it is a root, of a trace of its own."""
     with traced.tracer.start_as_current_span("post"):
         await world.ann.post_message("t", "older")
+    running = world.held(Take())
     with traced.tracer.start_as_current_span("send"):
         await world.runner().send(world.ann, "t", "one")
-    await world.settle()
+    await steered(world, running)
     assert links(traced) == [["send"]]
     turn = only(traced, "turn")
     assert turn.parent is None
@@ -242,10 +252,13 @@ async def test_a_turn_that_cannot_be_set_up_has_a_trace_that_says_so(
 ) -> None:
     """It links to its command; the one that carries the message out is another."""
     runner = world.runner(turn_context=broken_context(failures=1))
-    for name in ("first", "second"):
-        with traced.tracer.start_as_current_span(name):
-            await asyncio.gather(runner.send(world.ann, "t", name), return_exceptions=True)
-        await world.settle()
+    with traced.tracer.start_as_current_span("first"):
+        await asyncio.gather(runner.send(world.ann, "t", "first"), return_exceptions=True)
+    await world.settle()
+    running = world.held(Take())
+    with traced.tracer.start_as_current_span("second"):
+        await runner.send(world.ann, "t", "second")
+    await steered(world, running)
     outcomes = [(turn.attributes or {})["threadclaim.outcome"] for turn in traced.named("turn")]
     assert outcomes == ["failed", "completed"]
     assert links(traced) == [["first"], ["second"]]
@@ -271,9 +284,10 @@ async def test_nothing_of_a_callers_context_is_in_what_the_runner_does_by_itself
         await world.settle()  # a hand-over's
         await world.die_holding("of the dead")
         await runner.send(world.ann, "t", "refused")
+        looked = world.held(Take())
         await world.lapse()
         await asyncio.sleep(1.1 * TTL)
-        await world.settle()  # a look's
+        await steered(world, looked)  # a look's
     CALLER.reset(token)
     sweeps, commands, *others = context.callers
     assert (sweeps, commands) == ("nobody", "ann")

@@ -122,7 +122,10 @@ class Step(Protocol[T_co]):
     """A step of the protocol: what one transaction does. Its class has the name of the model's action."""
 
     async def __call__(self, tx: Transaction, /) -> T_co:
-        """Load, decide and write; whatever it raises rolls the transaction back."""
+        """Load, decide and write; whatever it raises rolls the transaction back.
+
+        It changes nothing but the transaction: a storage may run it anew, if it certainly kept nothing.
+        """
 
 
 Released = Callable[[Scope, str], None]

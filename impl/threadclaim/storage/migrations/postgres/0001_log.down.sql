@@ -1,0 +1,3 @@
+DROP TABLE threadclaim_threads;
+DROP TABLE threadclaim_log;
+DROP TABLE threadclaim_scopes;

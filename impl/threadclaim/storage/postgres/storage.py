@@ -1,0 +1,226 @@
+"""`PostgresStorage`: workspaces on a PostgreSQL server, for any number of processes and hosts."""
+
+import asyncio
+import random
+import uuid
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TypeVar
+
+import asyncpg
+
+from threadclaim.errors import RequestError, StorageError
+from threadclaim.limits import check_seconds
+from threadclaim.storage.postgres import schema
+from threadclaim.storage.postgres.failures import DatabaseFailed, of_database, told, without_password
+from threadclaim.storage.postgres.listening import Listener
+from threadclaim.storage.postgres.session import PostgresSession
+from threadclaim.storage.protocol import Scope, Step
+from threadclaim.storage.sql.base import Kept, SqlStorage
+from threadclaim.storage.sql.session import Row
+from threadclaim.storage.sql.texts import SCOPE_NAMES, with_clock
+
+if TYPE_CHECKING:
+    Pool = asyncpg.Pool[asyncpg.Record]
+    Connection = asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
+
+T = TypeVar("T")
+
+# `now()` is the time at which the transaction began, before it waited for its scope.
+_TEXTS = with_clock("CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)")
+
+_TRIES = 4
+"""How often a step is run at most, where nothing was kept."""
+
+_PAUSE = 0.2
+"""How long, in seconds, at most before the second time; twice that before the third."""
+
+
+def utc_now() -> datetime:
+    """The time, in UTC."""
+    return datetime.now(UTC)
+
+
+def new_id() -> str:
+    """An id that is nobody else's."""
+    return uuid.uuid4().hex
+
+
+class PostgresStorage(SqlStorage):
+    """A storage on a PostgreSQL server (`threadclaim.storage.Storage`), of version 15 or newer.
+
+    The schema must be there (`threadclaim.storage.migrate`); with `create_schema` it is made in a database
+    that has none. No session state is relied on, so `dsn` may be that of a proxy that pools by
+    transactions.
+
+    `connections` is how many the pool has at most: one is enough, and more let more workspaces be written
+    to at once. `poll_interval` is how soon what another process committed is seen at the latest; with
+    `listen_dsn`, which must lead to the server itself, it is told at once in most cases, and the interval
+    stays as the bound. `command_timeout` is how long a statement may take, `acquire_timeout` how long one
+    waits for a connection, `close_within` how long `aclose` takes at most, all in seconds. `now` gives the
+    times of entries, `new_id` their ids. Leases lapse by the server's clock alone.
+
+    A serialization failure, a deadlock, or a connection that is lost has the step run anew, unless its commit
+    was sent. If the answer to that is lost, StorageUnavailable says that it may have taken effect.
+    """
+
+    def __init__(  # noqa: PLR0913  # each has a default, and most need none
+        self,
+        dsn: str,
+        *,
+        listen_dsn: str | None = None,
+        connections: int = 10,
+        create_schema: bool = False,
+        poll_interval: float = 0.5,
+        command_timeout: float = 60.0,
+        acquire_timeout: float = 30.0,
+        close_within: float = 5.0,
+        now: Callable[[], datetime] = utc_now,
+        new_id: Callable[[], str] = new_id,
+    ) -> None:
+        """Open nothing yet. Raises RequestError for what is no DSN, LimitError for a bad time."""
+        super().__init__(texts=_TEXTS, poll_interval=poll_interval, now=now, new_id=new_id)
+        times = {
+            "command_timeout": command_timeout,
+            "acquire_timeout": acquire_timeout,
+            "close_within": close_within,
+        }
+        for name, seconds in times.items():
+            check_seconds(name, seconds)
+        if connections < 1:
+            raise RequestError(f"connections is {connections!r}. Give 1 at least.")
+        self._dsn = schema.dsn_of(dsn)
+        self._connections, self._makes_schema = connections, create_schema
+        self._command_timeout, self._acquire_timeout = command_timeout, acquire_timeout
+        self._close_within = close_within
+        self._pool: Pool | None = None
+        self._is_closed = False
+        self._scopes: dict[int, Scope] = {}
+        self._listener = None if listen_dsn is None else Listener(schema.dsn_of(listen_dsn), self._hinted)
+
+    async def _attempt(self, scope: Scope, step: Step[T]) -> Kept[T]:
+        """Run a step, anew after what may pass by itself and kept nothing."""
+        for tries_left in reversed(range(_TRIES)):
+            session: PostgresSession | None = None
+            try:
+                async with self._session(scope) as session:
+                    kept = await self._carry_out(session, step)
+                    if kept is not None:
+                        self._hint(session.number, scope, kept)
+                        return kept
+            except DatabaseFailed as failed:
+                unheard = session is not None and session.sent_commit and not failed.was_rolled_back
+                if unheard or not failed.may_pass or not tries_left:
+                    raise told(failed, self._dsn, unheard=unheard) from failed.error
+                await _pause(tries_left)
+        raise AssertionError("The last try neither returned nor raised.")
+
+    @asynccontextmanager
+    async def _session(self, scope: Scope) -> AsyncGenerator[PostgresSession]:
+        """A transaction, begun; it is over, and its connection free, once this is left."""
+        async with self._connection() as connection:
+            session = PostgresSession(connection, scope)
+            try:
+                await session.begin()
+                yield session
+            finally:
+                await session.end()
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncGenerator["Connection"]:
+        """A connection of the pool's."""
+        with of_database():
+            pool = await self._opened()
+            connection = await pool.acquire(timeout=self._acquire_timeout)
+        try:
+            yield connection
+        finally:
+            # One that is lost by now is dropped by the pool; whether a commit was heard is known before.
+            with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+                await pool.release(connection)
+
+    async def _opened(self) -> "Pool":
+        """The pool, opened, of a database whose schema fits."""
+        async with self._turns.of("pool"):
+            if self._is_closed:
+                raise DatabaseFailed(
+                    StorageError(
+                        f"This storage of {without_password(self._dsn)} is closed. Use one that is open."
+                    )
+                )
+            if self._pool is None:
+                await self._prepare()
+                self._pool = await asyncpg.create_pool(
+                    self._dsn,
+                    min_size=0,
+                    max_size=self._connections,
+                    reset=_leave,
+                    command_timeout=self._command_timeout,
+                    statement_cache_size=0,  # a prepared statement is state of its session
+                )
+        if self._listener is not None:
+            self._listener.start()
+        return self._pool
+
+    async def _prepare(self) -> None:
+        """Look at the schema, and make it if that was asked for."""
+        await schema.prepare(self._dsn, makes=self._makes_schema)
+
+    async def _fetch(self, sql: str, *args: object) -> Sequence[Row]:
+        """Read rows beside all transactions, again if the connection is lost."""
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                async with self._connection() as connection:
+                    with of_database():
+                        rows: Sequence[Row] = await connection.fetch(sql, *args)
+                    return rows
+            except DatabaseFailed as failed:
+                if not failed.may_pass or not tries_left:
+                    raise told(failed, self._dsn) from failed.error
+                await _pause(tries_left)
+        raise AssertionError("The last try neither returned nor raised.")
+
+    def _hint(self, number: int, scope: Scope, kept: Kept[T]) -> None:
+        """Tell other processes what this one has committed; it is only a hint."""
+        if self._listener is not None and (kept.wrote_log or kept.released):
+            self._scopes[number] = scope
+            self._listener.tell(number, kept.released)
+
+    async def _hinted(self, number: int | None, released: Sequence[str]) -> None:
+        """Wake who waits for what another process has committed; None for whatever it may be."""
+        if number is None:
+            self._wakes.wake_all()
+            return
+        if number not in self._scopes:
+            rows = await self._fetch(SCOPE_NAMES, number)
+            if not rows:
+                return  # somebody else uses the channel
+            self._scopes[number] = Scope(*rows[0])
+        self._wakes.wake(self._scopes[number])
+        for name in released:
+            self._tell(self._scopes[number], name)
+
+    async def aclose(self) -> None:
+        """Close every connection; those that take longer than `close_within` are dropped. Again, nothing."""
+        self._is_closed = True
+        if self._listener is not None:
+            await self._listener.aclose()
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        try:
+            async with asyncio.timeout(self._close_within):
+                await pool.close()
+        except TimeoutError:
+            pool.terminate()
+
+
+async def _leave(_connection: object) -> None:
+    """Leave a connection as it is: nothing was set on it that outlasts a transaction."""
+
+
+async def _pause(tries_left: int) -> None:
+    """Wait before a step is run anew, longer each time, and by chance, so that those who collided part."""
+    longest = _PAUSE * 2 ** (_TRIES - 1 - tries_left)
+    await asyncio.sleep(random.uniform(longest / 4, longest))  # noqa: S311  # no secret: only not in step
