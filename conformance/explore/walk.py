@@ -14,6 +14,7 @@ from conformance.ledger import audit
 from conformance.model.model import Model
 from conformance.model.state import AT_REST, MANY, Constants
 from conformance.world.agent import MakeAgent, SteppedAgent
+from conformance.world.memory import MakeStorage, WorldStorage
 from conformance.world.process import MakeRunner, make_runner
 from conformance.world.world import World
 
@@ -76,6 +77,7 @@ class Walker:
     make: MakeRunner = make_runner
     model: type[Model] = Model
     make_agent: MakeAgent = SteppedAgent
+    make_storage: MakeStorage = WorldStorage
     beside: Beside | None = None
     _rare: dict[tuple[str, str], float] = field(default_factory=dict)
     _stall: tuple[str, int] = ("", 0)
@@ -90,7 +92,7 @@ class Walker:
         self._stall = ("", 0)
         rng = random.Random(seed)  # noqa: S311  # a walk, no secret
         constants = constants_of(SHAPES[seed % len(SHAPES)])
-        with World(constants, self.make, self.make_agent) as world:
+        with World(constants, self.make, self.make_agent, self.make_storage) as world:
             beside = self.beside = Beside(self.model(constants), world)
             for _ in range(length):
                 if not self.step(beside, rng):

@@ -6,6 +6,7 @@ change: that the same seed gives the same walk to the byte shows that it is not 
 
 import os
 import random
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -37,10 +38,18 @@ class RefusedError(RuntimeError):
 
 @contextmanager
 def refusing(is_stepping: Callable[[], bool]) -> Iterator[None]:
-    """Refuse within the block whatever is asked for while the world is stepped; other callers get it."""
+    """Refuse within the block whatever is asked for while the world is stepped; other callers get it.
+
+    What is on another thread is outside the world: a database's, say.
+    """
+    own = threading.get_ident()
+
+    def is_refused() -> bool:
+        return is_stepping() and threading.get_ident() == own
+
     with ExitStack() as stack:
         for module, name in REFUSED:
-            stack.enter_context(patch.object(module, name, _refuse(module, name, is_stepping)))
+            stack.enter_context(patch.object(module, name, _refuse(module, name, is_refused)))
         yield
 
 

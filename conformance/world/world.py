@@ -11,7 +11,7 @@ from conformance.quiet import quiet
 from conformance.world.agent import MakeAgent, SteppedAgent, Told
 from conformance.world.gates import Call, Crashed, StorageDownError
 from conformance.world.loop import SteppedLoop, WorldError
-from conformance.world.memory import WorldStorage
+from conformance.world.memory import MakeStorage, WorldStorage
 from conformance.world.process import THREAD, MakeRunner, Process, Slot, make_runner
 from conformance.world.refuse import refusing
 from threadclaim.errors import RequestError
@@ -28,7 +28,11 @@ class World:
     """Some processes, and the thread that they serve. Nothing happens in it but what it is told to do."""
 
     def __init__(
-        self, constants: Constants, make: MakeRunner = make_runner, make_agent: MakeAgent = SteppedAgent
+        self,
+        constants: Constants,
+        make: MakeRunner = make_runner,
+        make_agent: MakeAgent = SteppedAgent,
+        make_storage: MakeStorage = WorldStorage,
     ) -> None:
         """Start every process, with the thread empty."""
         self.constants = constants
@@ -38,7 +42,7 @@ class World:
         self._until_close.enter_context(quiet())
         if make_agent is SteppedAgent:  # pydantic-ai's own takes times and ids, which no state of ours has
             self._until_close.enter_context(refusing(lambda: self.loop.is_stepping))
-        self.storage = WorldStorage()
+        self.storage = make_storage()
         self.told = Told()
         self.messages = 0
         self.log: list[str] = []
