@@ -75,7 +75,7 @@ def test_a_twin_that_nothing_catches_is_told(tmp_path: Path, monkeypatch: pytest
 def test_a_mutant_that_there_is_not_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With code 2."""
     assert run(tmp_path, "Other")[0] == 2
-    assert "no mutant Other" in capsys.readouterr().err
+    assert "No mutant is called Other." in capsys.readouterr().err
 
 
 def test_a_model_is_what_its_twins_are_explored_beside() -> None:
