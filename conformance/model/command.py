@@ -158,12 +158,14 @@ def search_case(case: Case, entry: Model) -> Searched:
 class Search:
     """The command: `root` is the project's folder, `console` what it prints to.
 
-    If it is `brief`, it prints its table only if something is not as expected.
+    Models of more than `largest` states are searched only by name. If it is `brief`, it prints its table only
+    if something is not as expected.
     """
 
     root: Path
     console: Console
     brief: bool = False
+    largest: int = LARGEST
 
     def run(self, only: Sequence[str] = (), tier: str | None = None, json: Path | None = None) -> int:
         """Search each model that is selected, print a table and every failure, and write `json`, if given.
@@ -185,7 +187,7 @@ class Search:
             for case in load_manifest(self.root / "spec").cases
             if isinstance(case.entry, Model)
             and wanted in {"all", case.entry.tier}
-            and (only or (case.entry.distinct_states or 0) <= LARGEST)
+            and (only or (case.entry.distinct_states or 0) <= self.largest)
         }
         return [models[name] for name in select(models, only, f"model of the tier {wanted}")]
 

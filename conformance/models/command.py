@@ -175,7 +175,7 @@ class Models:
         if not failures:
             figures = outcome.figures
             self.console.print(
-                f"As expected: {_kinds(outcome.figures)}; "
+                f"As expected: {kinds(outcome.figures)}; "
                 f"{many(int(figures['distinct_states']), 'distinct state')} in {seconds:.0f} s."
             )
         if options.json:
@@ -189,7 +189,7 @@ class Models:
         self.console.print(Text(story), soft_wrap=True)
 
 
-def _kinds(figures: Mapping[str, int | float]) -> str:
+def kinds(figures: Mapping[str, int | float]) -> str:
     """How many of each kind were checked."""
     kinds = (("models", "model", ""), ("mutants", "mutant", ""), ("witnesses", "witness", "witnesses"))
     return ", ".join(many(int(figures[name]), one, plural) for name, one, plural in kinds)
