@@ -13,11 +13,11 @@ from types import FrameType
 from conformance.explore.command import Explore, add_explore_options
 from conformance.matrix import Mutants, add_mutant_options
 from conformance.model.command import Search, add_search_options
-from conformance.models.command import COULD_NOT_RUN, Models, add_options, options_from
+from conformance.models.command import Models, add_options, options_from
 from conformance.models.controls import Controls, add_control_options
 from conformance.models.guards_command import Guards, add_guard_options, guard_options_from
 from conformance.replay.command import Replay, add_replay_options
-from conformance.report import make_console
+from conformance.report import could_not_run, make_console
 from conformance.tlc.run import check
 from conformance.tlc.tools import find_tools
 from conformance.verify import Verify, add_verify_options
@@ -146,8 +146,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return COMMANDS[parsed.command][2](parsed)
     except KeyboardInterrupt:
-        print("Could not run: it was interrupted, so not everything was checked.", file=sys.stderr)
-        return COULD_NOT_RUN
+        return could_not_run("it was interrupted, so not everything was checked.")
+    except OSError as error:  # a file that was asked for cannot be written, say
+        return could_not_run(f"{error}.")
 
 
 if __name__ == "__main__":
