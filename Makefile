@@ -33,13 +33,13 @@ explore: setup ## walk the real runner beside the model: ARGS="--profile nightly
 replay: setup ## carry out the counterexamples of traces/: on the mutants' twins, and on the library
 	@$(BIN)/python -m conformance replay $(ARGS)
 
-twins: setup ## spoil the runner as each mutant of the model is, and see what catches it
+twins: setup ## spoil the runner as each mutant spoils the model, and see what catches it (make mutants: the model)
 	@$(BIN)/python -m conformance mutants $(ARGS)
 
 models: setup ## run models, mutants and witnesses with TLC
 	@$(BIN)/python -m conformance models $(ARGS)
 
-mutants: setup ## run the mutants only: the model with one rule taken out, which must break a property
+mutants: setup ## run the model's mutants with TLC: without its rule, each breaks a property (make twins: the runner)
 	@$(BIN)/python -m conformance models --kind mutant $(ARGS)
 
 controls: setup ## check that each mutant's property holds where no rule is taken out
