@@ -8,7 +8,7 @@ BIN := .venv/bin
 ARGS :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test verify explore replay twins models mutants controls guards lint types contracts fmt lock clean distclean
+.PHONY: help setup test verify explore replay twins models mutants controls guards search lint types contracts fmt lock clean distclean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -33,13 +33,13 @@ explore: setup ## walk the real runner beside the model: ARGS="--profile nightly
 replay: setup ## carry out the counterexamples of traces/: on the mutants' twins, and on the library
 	@$(BIN)/python -m conformance replay $(ARGS)
 
-twins: setup ## spoil the runner as each mutant of the model is, and see what catches it
+twins: setup ## spoil the runner as each mutant spoils the model, and see what catches it (make mutants: the model)
 	@$(BIN)/python -m conformance mutants $(ARGS)
 
 models: setup ## run models, mutants and witnesses with TLC
 	@$(BIN)/python -m conformance models $(ARGS)
 
-mutants: setup ## run the mutants only: the model with one rule taken out, which must break a property
+mutants: setup ## run the model's mutants with TLC: without its rule, each breaks a property (make twins: the runner)
 	@$(BIN)/python -m conformance models --kind mutant $(ARGS)
 
 controls: setup ## check that each mutant's property holds where no rule is taken out
@@ -47,6 +47,9 @@ controls: setup ## check that each mutant's property holds where no rule is take
 
 guards: setup ## take each guard out of the model, and see which property breaks: about an hour
 	@$(BIN)/python -m conformance guards $(ARGS)
+
+search: setup ## search the model in Python, whose states must be those that TLC found
+	@$(BIN)/python -m conformance search $(ARGS)
 
 lint: setup ## check style and formatting
 	@echo '== ruff check'

@@ -2,22 +2,51 @@
 
 A command exits 0 if everything is as expected, 1 if a check failed, and 2 if it could not run.
 """
+# ruff: noqa: E402  # what is needed is looked for before anything that needs it is imported
 
 import argparse
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
+
+NEEDED: Mapping[str, str] = {
+    "frozendict": "frozendict",
+    "hypothesis": "hypothesis",
+    "itf-py": "itf_py",
+    "rich": "rich",
+    "ruamel.yaml": "ruamel.yaml",
+}
+"""What the extra `conformance` brings, and the module that each is imported as."""
+
+
+def _is_missing(module: str) -> bool:
+    """Whether there is no such module; one that needs another is not missing itself."""
+    try:
+        import_module(module)
+    except ModuleNotFoundError as error:
+        return error.name is not None and module.startswith(error.name)
+    return False
+
+
+if _missing := [name for name, module in NEEDED.items() if _is_missing(module)]:
+    print(
+        f"Could not run: not installed is {', '.join(_missing)}. In a checkout, `make setup` installs all "
+        "that is needed, in .venv; elsewhere, `pip install '.[conformance]'` does.",
+        file=sys.stderr,
+    )
+    raise SystemExit(2)
 
 from conformance.explore.command import Explore, add_explore_options
 from conformance.matrix import Mutants, add_mutant_options
 from conformance.model.command import Search, add_search_options
-from conformance.models.command import COULD_NOT_RUN, Models, add_options, options_from
+from conformance.models.command import Models, add_options, options_from
 from conformance.models.controls import Controls, add_control_options
 from conformance.models.guards_command import Guards, add_guard_options, guard_options_from
 from conformance.replay.command import Replay, add_replay_options
-from conformance.report import make_console
+from conformance.report import could_not_run, make_console
 from conformance.tlc.run import check
 from conformance.tlc.tools import find_tools
 from conformance.verify import Verify, add_verify_options
@@ -80,7 +109,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], _Run]]
         _verify,
     ),
     "models": (
-        "check every cfg of the manifest with TLC: models, mutants and witnesses",
+        "check every cfg with TLC: models, mutants of the model (of the runner: make twins) and witnesses",
         add_options,
         _models,
     ),
@@ -95,7 +124,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], _Run]]
         _replay,
     ),
     "mutants": (
-        "spoil the runner as each mutant of the model is, and see what catches it",
+        "spoil the runner as each mutant spoils the model: make twins (make mutants: models --kind mutant)",
         add_mutant_options,
         _mutants,
     ),
@@ -146,8 +175,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return COMMANDS[parsed.command][2](parsed)
     except KeyboardInterrupt:
-        print("Could not run: it was interrupted, so not everything was checked.", file=sys.stderr)
-        return COULD_NOT_RUN
+        return could_not_run("it was interrupted, so not everything was checked.")
+    except OSError as error:  # a file that was asked for cannot be written, say
+        return could_not_run(f"{error}.")
 
 
 if __name__ == "__main__":

@@ -57,13 +57,12 @@ class Action:
     """How the world does an action of the model.
 
     `by` is who does it: a task, a process, or nobody; `do` does it, given the world, the actor, and one of
-    `variants`, the ways in which it can come about; `code` is the code that does it, in the library.
+    `variants`, the ways in which it can come about. (Which code does it, `conformance.names` says.)
     """
 
     name: str
     by: str
     do: Callable[[World, str, str], Done]
-    code: str
     variants: tuple[str, ...] = ("",)
 
 
@@ -554,57 +553,54 @@ READS = ("",) * 6 + (UNREAD, CANCELLED_READING)
 ACTIONS: Mapping[str, Action] = {
     action.name: action
     for action in (
-        Action("Send", "task", _send, "Runner.send, steps.Send", COMMANDED),
-        Action("Answer", "task", _answer, "Runner.answer, steps.Answer", COMMANDED),
-        Action("Ask", "task", _ask, "Runner.resume, steps.Ask", COMMANDED),
-        Action("Post", "world", _post, "Workspace.post_message, steps.Post"),
-        Action("Note", "world", _note, "Workspace.post_message, steps.Post"),
-        Action("Claim", "task", going_on("Claim", Claim), "steps.Claim", READS),
-        Action("Refused", "task", going_on("Refused", Claim), "steps.Claim"),
-        Action("NothingAsked", "task", going_on("NothingAsked", Claim), "steps.Claim"),
-        Action("Replan", "task", going_on("Replan", Replan), "steps.Replan", READS),
-        Action("Abandon", "task", going_on("Abandon", Abandon), "steps.Abandon"),
-        Action("StartRun", "task", going_on("StartRun", StartRun), "steps.StartRun"),
-        Action("Reply", "task", going_on("Reply", Reply), "steps.Reply", READS),
-        Action("CountTaken", "task", going_on("CountTaken", CountTaken), "steps.CountTaken"),
+        Action("Send", "task", _send, COMMANDED),
+        Action("Answer", "task", _answer, COMMANDED),
+        Action("Ask", "task", _ask, COMMANDED),
+        Action("Post", "world", _post),
+        Action("Note", "world", _note),
+        Action("Claim", "task", going_on("Claim", Claim), READS),
+        Action("Refused", "task", going_on("Refused", Claim)),
+        Action("NothingAsked", "task", going_on("NothingAsked", Claim)),
+        Action("Replan", "task", going_on("Replan", Replan), READS),
+        Action("Abandon", "task", going_on("Abandon", Abandon)),
+        Action("StartRun", "task", going_on("StartRun", StartRun)),
+        Action("Reply", "task", going_on("Reply", Reply), READS),
+        Action("CountTaken", "task", going_on("CountTaken", CountTaken)),
         Action(
             "Fenced",
             "task",
             going_on("Fenced", Abandon, StartRun, Reply, CountTaken),
-            "steps.loads.hold_fast",
         ),
-        Action("Renew", "task", _renew, "HeldClaim, steps.Renew", ("", "", "failed")),
-        Action("LoseClaim", "task", _lose_claim, "HeldClaim, steps.Renew"),
-        Action("Deliver", "task", _deliver, "Watcher", ("", "", "", ARRIVES, FAILED)),
-        Action("EndRun", "task", _end_run, "steps.EndRun", ENDS),
-        Action("Pause", "task", _pause, "steps.EndRun"),
-        Action("Release", "task", going_on("Release", Release), "steps.Release"),
-        Action("LookAgain", "process", _look_again, "Looks, steps.LookAgain"),
-        Action("Recover", "task", _recover, "Runner.recover"),
+        Action("Renew", "task", _renew, ("", "", "failed")),
+        Action("LoseClaim", "task", _lose_claim),
+        Action("Deliver", "task", _deliver, ("", "", "", ARRIVES, FAILED)),
+        Action("EndRun", "task", _end_run, ENDS),
+        Action("Pause", "task", _pause),
+        Action("Release", "task", going_on("Release", Release)),
+        Action("LookAgain", "process", _look_again),
+        Action("Recover", "task", _recover),
         Action(
             "Cancel",
             "task",
             _cancel,
-            "Claimant.abandon_caller",
             ("failed", "failed heard", "stopped", "stopped heard"),
         ),
-        Action("Fail", "task", _fail, "Claimant"),
-        Action("CommandFails", "task", _command_fails, "Runner"),
-        Action("FailUnheard", "task", _fail_unheard, "Claimant"),
+        Action("Fail", "task", _fail),
+        Action("CommandFails", "task", _command_fails),
+        Action("FailUnheard", "task", _fail_unheard),
         Action(
             "EndFails",
             "task",
             _end_fails,
-            "Claimant",
             ("ending", "ending unheard", "pausing", "pausing unheard"),
         ),
-        Action("ReleaseFails", "task", _release_fails, "Claimant, Looks", ("", "unheard")),
-        Action("LookFails", "process", _look_fails, "Looks"),
-        Action("Lapse", "task", _lapse, "the storage's lease"),
-        Action("LetGo", "task", _let_go, "HeldClaim"),
-        Action("Crash", "process", _crash, "the process"),
-        Action("Expire", "world", _expire, "the storage's lease"),
-        Action("Restart", "process", _restart, "Runner.recover"),
+        Action("ReleaseFails", "task", _release_fails, ("", "unheard")),
+        Action("LookFails", "process", _look_fails),
+        Action("Lapse", "task", _lapse),
+        Action("LetGo", "task", _let_go),
+        Action("Crash", "process", _crash),
+        Action("Expire", "world", _expire),
+        Action("Restart", "process", _restart),
     )
 }
 """Every action of the model."""

@@ -67,6 +67,9 @@ class DivergedError(AssertionError):
     def __init__(self, step: str, done: Done, seen: Plain, allowed: Iterable[State]) -> None:
         """Say what differs, from each state that the model allows."""
         self.done, self.seen = done, seen
+        allowed = list(allowed)
+        self.differs = min((differing(state, seen) for state in allowed), key=len, default=())
+        """The variables that differ from the nearest state of those that are allowed."""
         lines = [f"After {step}, which amounted to {list(done)}, the model allows no state like the world's."]
         for state in allowed:
             lines += [
@@ -79,6 +82,11 @@ class DivergedError(AssertionError):
 
 class UndoneError(AssertionError):
     """The model allows a step that the world cannot take, and no limit of the world's own is why."""
+
+
+def differing(state: State, seen: Plain) -> tuple[str, ...]:
+    """The variables that the world shows otherwise than a state has them."""
+    return tuple(name for name, mine, its in zip(PLAIN_NAMES, plain(state), seen, strict=True) if mine != its)
 
 
 class Beside:

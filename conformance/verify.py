@@ -12,13 +12,12 @@ from rich.text import Text
 
 from conformance.explore.command import Explore
 from conformance.matrix import Mutants
-from conformance.models.command import Models, Options
+from conformance.model.command import Search
+from conformance.models.command import Models, Options, kinds
 from conformance.replay.command import Replay
-from conformance.report import Column, Outcome, Row, make_table
+from conformance.report import AS_EXPECTED, Column, Outcome, Row, add_json, make_table, many
 from conformance.tlc.run import check
 from conformance.tlc.tools import find_tools
-
-AS_EXPECTED = 0
 
 _COLUMNS = (
     Column("part"),
@@ -28,8 +27,14 @@ _COLUMNS = (
     Column("result"),
 )
 
+SEARCHED = 20_000
+"""Of how many states a model may be that is searched with every change; the larger ones are nightly."""
+
 Run = Callable[[Path], int]
 """Runs a part, given where it is to write its JSON; returns its exit code."""
+
+Figures = Mapping[str, int]
+"""The figures that a part writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,7 @@ class Part:
     name: str
     shows: str
     run: Run
-    told: str
+    told: Callable[[Figures], str]
 
 
 def add_verify_options(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +52,7 @@ def add_verify_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--build", type=Path, metavar="DIR", help="where each part writes its JSON; build/ unless given"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all of it to FILE as JSON")
+    add_json(parser)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +71,38 @@ class Verify:
                 "explore",
                 "the real runner does what the model does, at random",
                 lambda path: Explore(root, console, brief=True).run("pull-request", 0, path),
-                "{steps:,} steps, {actions_reached} of {actions} actions, {pairs_reached} of {pairs} pairs",
+                lambda figures: (
+                    f"{many(figures['steps'], 'step')}, {figures['actions_reached']} of {figures['actions']} "
+                    f"actions, {figures['pairs_reached']} of {figures['pairs']} pairs"
+                ),
             ),
             Part(
                 "replay",
                 "TLC's counterexamples, on the runner: only without the rule",
                 lambda path: Replay(root, console, brief=True).run([], path),
-                "{traces} counterexamples",
+                lambda figures: many(figures["traces"], "counterexample"),
             ),
             Part(
                 "mutants",
                 "a runner without a rule is caught, by all of them",
                 lambda path: Mutants(root, console, brief=True).run([], path),
-                "{mutants} mutants, within {most_steps:,} steps",
+                lambda figures: (
+                    f"{many(figures['mutants'], 'mutant')}, within {many(figures['most_steps'], 'step')}"
+                ),
+            ),
+            Part(
+                "search",
+                "the model beside which the runner is stepped is TLC's",
+                lambda path: Search(root, console, brief=True, largest=SEARCHED).run(json=path),
+                lambda figures: (
+                    f"{many(figures['models'], 'model')} of {many(figures['distinct_states'], 'state')}"
+                ),
             ),
             Part(
                 "models",
                 "the model has its properties, and loses one with each rule",
                 lambda path: models.run(Options(tier="pull-request", json=path)),
-                "{distinct_states:,} states; {models} models, {mutants} mutants, {witnesses} witnesses",
+                lambda figures: f"{many(figures['distinct_states'], 'state')}; {kinds(figures)}",
             ),
         ]
 
@@ -118,11 +136,11 @@ _RESULTS = {0: "as expected", 1: "NOT as expected", 2: "could NOT run"}
 
 def _row(part: Part, file: Path, code: int, seconds: float) -> Row:
     """A part's row."""
-    figures: Mapping[str, int | float] = json.loads(file.read_text())["figures"] if file.is_file() else {}
+    figures: Figures = json.loads(file.read_text())["figures"] if file.is_file() else {}
     return {
         "part": part.name,
         "shows": part.shows,
-        "told": part.told.format(**figures) if figures else "",
+        "told": part.told(figures) if figures else "",
         "seconds": round(seconds, 1),
         "result": _RESULTS.get(code, str(code)),
     }

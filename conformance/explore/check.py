@@ -16,6 +16,10 @@ def checked(model: type[Model]) -> tuple[str, ...]:
     return OF_DIRECT_RUNS if issubclass(model, DirectModel) else AT_EVERY_STEP
 
 
+LEDGER = "ledger"
+"""What breaks, instead of a property, where the log or the agents tell of a walk otherwise than the model."""
+
+
 class BrokenError(AssertionError):
     """A property is broken."""
 
@@ -23,6 +27,11 @@ class BrokenError(AssertionError):
         """Say which."""
         super().__init__(f"Broken: {', '.join(names)}. {why}".strip())
         self.names = names
+
+    @property
+    def is_of_a_step(self) -> bool:
+        """Whether it is the last step that broke them; the ledger's audit is of a whole walk."""
+        return LEDGER not in self.names
 
 
 def breaks(beside: Beside) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from hypothesis import HealthCheck, seed, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -116,9 +116,18 @@ class ExplorationMachine(RuleBasedStateMachine):
                 self.broke = False
                 self.tally.walks += 1
         finally:
+            self._close(self.beside)
+
+    def _close(self, beside: Beside) -> None:
+        """End the world; tell of a walk that went wrong, be it in the world's end."""
+        try:
+            beside.world.close()
+        except Exception:
+            self.broke = True
+            raise
+        finally:
             if self.broke:
-                type(self).report(self.beside)
-            self.beside.world.close()
+                type(self).report(beside)
 
 
 def _rule_of(action: str) -> Callable[..., None]:
@@ -138,7 +147,7 @@ def make_machine(
     make: MakeRunner = make_runner,
     model: type[Model] = Model,
 ) -> type[ExplorationMachine]:
-    """A machine that counts in `tally`, and tells `report` of each walk that goes wrong; the last is shrunk.
+    """A machine that counts in `tally`, and tells `report` of each walk that goes wrong.
 
     `make` makes the runner of a process, and `model` is what it is stepped beside.
     """
@@ -155,6 +164,7 @@ def explore(machine: type[ExplorationMachine], *, examples: int, steps: int, num
         settings=settings(
             max_examples=examples,
             stateful_step_count=steps,
+            phases=[Phase.generate],  # a walk that goes wrong is shrunk by its own steps, in seconds
             deadline=None,
             database=None,
             suppress_health_check=list(HealthCheck),

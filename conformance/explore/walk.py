@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from conformance.actions import ACTIONS
 from conformance.beside import Beside, Step, apart
 from conformance.explore.candidates import NEXT, Candidate, candidates
-from conformance.explore.check import BrokenError, check
+from conformance.explore.check import LEDGER, BrokenError, check
 from conformance.explore.finish import LeftOverError, finish
 from conformance.explore.tally import Tally
 from conformance.ledger import audit
@@ -145,7 +145,7 @@ class Walker:
         finish(beside)
         self.tally.steps += len(beside.steps) - began
         if wrong := audit(beside.world, beside.state):
-            raise BrokenError(("ledger",), " ".join(wrong))
+            raise BrokenError((LEDGER,), " ".join(wrong))
         if wrong := beside.world.left():
             raise LeftOverError(" ".join(wrong))
 

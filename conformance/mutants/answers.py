@@ -127,7 +127,7 @@ TWINS = (
         "AnswersWhatIsNotOpen",
         "An answer is committed, and resumes a run, though nothing was open.",
         _answer_anyhow,
-        actions={"Answer": Action("Answer", "task", _answer_no_run_that_goes_on, _answer.code)},
+        actions={"Answer": Action("Answer", "task", _answer_no_run_that_goes_on)},
     ),
     Twin(
         "DroppedIsDelivered",

@@ -243,7 +243,7 @@ TWINS = (
         "ReadsBeforeItFrees",
         "A release reads what is left to hand over, and frees the claim in a transaction after that.",
         _read_first,
-        actions={"ThenFree": Action("ThenFree", "task", going_on("ThenFree", ThenFree), "steps.Release")},
+        actions={"ThenFree": Action("ThenFree", "task", going_on("ThenFree", ThenFree))},
         next={"free, go": ("ThenFree",), "free, rest": ("ThenFree",)},
         reads=_reads_freeing,
     ),
@@ -252,10 +252,8 @@ TWINS = (
         "A send commits its message, claims the thread, and asks in a transaction after that.",
         lambda put: put(Runner, "send", _send),
         actions={
-            "ClaimThenAsk": Action(
-                "ClaimThenAsk", "task", going_on("ClaimThenAsk", ClaimThenAsk), "steps.Claim"
-            ),
-            "AskLate": Action("AskLate", "task", going_on("AskLate", AskLate), "steps.Send"),
+            "ClaimThenAsk": Action("ClaimThenAsk", "task", going_on("ClaimThenAsk", ClaimThenAsk)),
+            "AskLate": Action("AskLate", "task", going_on("AskLate", AskLate)),
         },
         next={"claim, ask": ("ClaimThenAsk",), "ask, replan": ("AskLate",), "ask, rest": ("AskLate",)},
         reads=lambda put: put(Reader, "_at_call", _at_ask),
@@ -264,7 +262,7 @@ TWINS = (
         "TakenAsItPlans",
         "A claimant takes its turn's input as it plans it, before the turn has started.",
         lambda put: put(threadclaim.runner, "Claimant", TakingAsItPlans),
-        actions={"Claim": Action("Claim", "task", _claim_and_take, _claim.code)},
+        actions={"Claim": Action("Claim", "task", _claim_and_take)},
         reads=lambda put: put(conformance.beside, "Reader", TakersReader),
     ),
 )

@@ -264,10 +264,10 @@ def _nothing(_: Put) -> None:
 
 
 DIRECT = {
-    "HoldThread": Action("HoldThread", "task", _hold_thread, "Workspace.claim_thread"),
-    "DirectStart": Action("DirectStart", "task", _direct_start, "run_directly, steps.DirectStart"),
-    "DirectEnd": Action("DirectEnd", "task", _direct_end, "run_directly, steps.EndRun"),
-    "LetThread": Action("LetThread", "task", _let_thread, "Workspace.claim_thread"),
+    "HoldThread": Action("HoldThread", "task", _hold_thread),
+    "DirectStart": Action("DirectStart", "task", _direct_start),
+    "DirectEnd": Action("DirectEnd", "task", _direct_end),
+    "LetThread": Action("LetThread", "task", _let_thread),
 }
 """The actions of spec/DirectRuns.tla."""
 
@@ -291,7 +291,7 @@ TWINS = (
         _holds_nothing,
         actions={
             **DIRECT,
-            "DirectStart": Action("DirectStart", "task", _unheld_start, "run_directly, steps.DirectStart"),
+            "DirectStart": Action("DirectStart", "task", _unheld_start),
         },
         next=NEXT_DIRECT,
         reads=_reads_direct,

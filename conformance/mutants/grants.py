@@ -214,9 +214,7 @@ def _release_fails_of_its_own(world: World, task: str, variant: str) -> Done:
     return _release_fails.do(world, task, variant)
 
 
-_OF_ITS_OWN = Action(
-    "ReleaseFails", "task", _release_fails_of_its_own, _release_fails.code, _release_fails.variants
-)
+_OF_ITS_OWN = Action("ReleaseFails", "task", _release_fails_of_its_own, _release_fails.variants)
 
 TWINS = (
     Twin(

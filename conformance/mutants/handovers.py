@@ -223,7 +223,7 @@ TWINS = (
         "HandOverAsks",
         "A release asks for all that the log has.",
         lambda put: put(Claimant, "_release", _release_and_ask),
-        actions={"Release": Action("Release", "task", _release_then_ask, _RELEASE.code)},
+        actions={"Release": Action("Release", "task", _release_then_ask)},
     ),
     Twin(
         "FailedEndGivesUp",

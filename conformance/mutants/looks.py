@@ -88,7 +88,7 @@ def _restart_unswept(world: World, process: str, variant: str) -> Done:
     return [("Restart", process)] if is_left else done
 
 
-_UNSWEPT = Action("Restart", "process", _restart_unswept, "Runner.recover")
+_UNSWEPT = Action("Restart", "process", _restart_unswept)
 
 _stranded = InMemoryStorage.stranded
 
@@ -182,7 +182,7 @@ TWINS = (
         "RecoverAsks",
         "A sweep asks for all that the log has.",
         lambda put: put(InMemoryStorage, "stranded", _asks_for_all),
-        actions={"Restart": Action("Restart", "process", _restart_unasking, "Runner.recover")},
+        actions={"Restart": Action("Restart", "process", _restart_unasking)},
     ),
     Twin(
         "DeadRunStays",

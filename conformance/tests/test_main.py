@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.__main__ import ROOT
-from conformance.models.command import COULD_NOT_RUN
+from conformance.report import COULD_NOT_RUN
 
 
 def tlcs_of(pid: int) -> list[int]:

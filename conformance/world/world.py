@@ -115,14 +115,16 @@ class World:
 
     def close(self) -> None:
         """End every process, and check that nothing is left, and that nothing went wrong unseen."""
-        for process in self.processes.values():
-            if not process.is_down:
-                process.crash()
-        self.loop.settle()
-        left = [task for task in self.loop.made if not task.done()]
-        failures = self.loop.failures
-        self.loop.close()
-        self._until_close.close()
+        try:
+            for process in self.processes.values():
+                if not process.is_down:
+                    process.crash()
+            self.loop.settle()
+            left = [task for task in self.loop.made if not task.done()]
+        finally:  # whatever went wrong, the next world begins as this one did
+            failures = self.loop.failures
+            self.loop.close()
+            self._until_close.close()
         if left or failures:
             raise WorldError(f"The world ends with {left} left, and having failed so: {failures}.")
 

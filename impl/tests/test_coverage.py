@@ -17,6 +17,7 @@ LIBRARY = ROOT / "impl" / "threadclaim"
 BESIDE = {
     "threadclaim": "the version",
     "threadclaim.answers": "whether an answer fits; at the door",
+    "threadclaim.door": "what is refused at the door",
     "threadclaim.errors": "what is raised",
     "threadclaim.events": "what the log holds",
     "threadclaim.limits": "what is refused at the door",

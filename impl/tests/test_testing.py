@@ -1,9 +1,11 @@
-"""What the library gives to tests: the scripted turn, the clock, and the loop whose time is virtual."""
+"""What the library gives to tests: the scripted turn, and what a turn needs of a runner."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
+from threadclaim.errors import WrongType
 from threadclaim.events import (
     AnyAnswer,
     Approve,
@@ -20,16 +22,13 @@ from threadclaim.testing import (
     Action,
     Call,
     Complete,
-    DeadlockError,
     Fail,
-    ManualClock,
     Pause,
     QueuedSteering,
     Raise,
     RecordedFacts,
     ScriptedTurn,
     Take,
-    VirtualTimeLoop,
     Wait,
     posted,
 )
@@ -41,7 +40,7 @@ ANN = PersonActor("ann")
 
 def turn_input(*prompt: Envelope) -> TurnInput:
     """A turn with this prompt."""
-    return TurnInput("thread", "run", ANN, prompt)
+    return TurnInput("thread", "run", ANN, prompt, started_by=ANN)
 
 
 async def carry_out(turn: Turn, *, given: TurnInput, arrived: tuple[Envelope, ...] = ()) -> Outcome:
@@ -113,10 +112,21 @@ async def test_a_resumed_run_logs_and_echoes_its_answers() -> None:
     }
     answered = {name: Answered(answer, ANN, 5) for name, answer in answers.items()}
     turn = ScriptedTurn()
-    given = TurnInput("thread", "run", ANN, [posted(6, "and go")], answers=answered)
+    given = TurnInput("thread", "run", ANN, [posted(6, "and go")], answers=answered, started_by=ANN)
     outcome = await carry_out(turn, given=given)
     assert summary(outcome) == ("completed", 'blue 7 approved denied: no {"size": 2} and go', ())
     assert turn.runs[0].answers == answers
+
+
+def test_what_is_no_script_is_refused() -> None:
+    """An action alone, a list where actions are expected, and a class: each is told what to give."""
+    no_scripts: list[Any] = [Complete("done"), "done", [Complete], ["done"], None]
+    for script in no_scripts:
+        with pytest.raises(WrongType, match="Give a"):
+            ScriptedTurn(script)
+    action: Any = [Complete("done")]
+    with pytest.raises(WrongType, match="then"):
+        ScriptedTurn().then(action)
 
 
 @pytest.mark.anyio
@@ -183,139 +193,3 @@ async def test_a_stubborn_run_ends_only_when_it_may() -> None:
         assert not running.done()
     go.set()
     assert summary(await running) == ("stopped", ())
-
-
-def test_a_clock_moves_only_by_hand() -> None:
-    """It starts at 0, and goes on by what it is told."""
-    clock = ManualClock()
-    before = clock()
-    clock.advance(1.5)
-    clock.advance(0)
-    assert (before, clock()) == (0.0, 1.5)
-
-
-@pytest.mark.parametrize("seconds", [-1.0, float("nan"), float("inf")])
-def test_a_clock_never_goes_back(seconds: float) -> None:
-    """It refuses what is no time to go on by, and stays where it is."""
-    clock = ManualClock()
-    with pytest.raises(ValueError, match="moves on"):
-        clock.advance(seconds)
-    assert clock() == 0.0
-
-
-def test_virtual_time_is_exactly_what_was_waited_for() -> None:
-    """A sleep of a month takes none, and the loop's time tells of it to the last bit."""
-
-    async def main() -> list[float]:
-        """Sleep, and tell the time after each."""
-        loop, times = asyncio.get_running_loop(), []
-        for seconds in (0.1, 0.2, 30 * 86400.0):
-            await asyncio.sleep(seconds)
-            times.append(loop.time())
-        return times
-
-    assert VirtualTimeLoop.run(main()) == [0.1, 0.1 + 0.2, 0.1 + 0.2 + 30 * 86400.0]
-
-
-async def order_of_fifty_timers() -> list[int]:
-    """Set fifty timers for one time, others between them, and tell the order in which the fifty came."""
-    loop = asyncio.get_running_loop()
-    came: list[int] = []
-    for number in range(50):
-        loop.call_at(1.0, came.append, number)
-        loop.call_at(0.5 + number % 2, lambda: None)
-    await asyncio.sleep(2)
-    return came
-
-
-def test_timers_of_one_time_come_in_the_order_of_creation() -> None:
-    """The loop gives them an order of their own."""
-    assert VirtualTimeLoop.run(order_of_fifty_timers()) == list(range(50))
-
-
-def test_without_that_order_timers_of_one_time_come_as_they_lie() -> None:
-    """What the loop adds is needed: the heap of asyncio's own loops does not keep the order of creation."""
-
-    class Plain(VirtualTimeLoop):
-        """A virtual-time loop with asyncio's own timers."""
-
-        call_at = asyncio.SelectorEventLoop.call_at
-
-    with asyncio.Runner(loop_factory=Plain) as runner:
-        came = runner.run(order_of_fifty_timers())
-    assert sorted(came) == list(range(50))
-    assert came != list(range(50))
-
-
-def test_what_is_ready_comes_before_any_time_passes() -> None:
-    """A timer does not come while a callback is ready, however many follow one another."""
-
-    async def main() -> tuple[int, float]:
-        """Step a hundred times with a timer set for the nearest time."""
-        loop, steps = asyncio.get_running_loop(), 0
-        timer = loop.call_later(1e-6, lambda: None)
-        for _ in range(100):
-            await asyncio.sleep(0)
-            steps += 1
-        timer.cancel()
-        return steps, loop.time()
-
-    assert VirtualTimeLoop.run(main()) == (100, 0.0)
-
-
-def test_a_cancelled_timer_does_not_move_time() -> None:
-    """A wait that ends early leaves time where it was."""
-
-    async def main() -> float:
-        """Be done long before a timeout."""
-        event = asyncio.Event()
-        asyncio.get_running_loop().call_later(1.0, event.set)
-        async with asyncio.timeout(100):
-            await event.wait()
-        await asyncio.sleep(1)
-        return asyncio.get_running_loop().time()
-
-    assert VirtualTimeLoop.run(main()) == 2.0
-
-
-def test_a_timeout_comes_in_virtual_time() -> None:
-    """What never ends is given up at its deadline."""
-
-    async def main() -> float:
-        """Wait for what never comes, for an hour."""
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(3600):
-                await asyncio.Event().wait()
-        return asyncio.get_running_loop().time()
-
-    assert VirtualTimeLoop.run(main()) == 3600.0
-
-
-def test_a_deadlock_is_an_error() -> None:
-    """A test that waits for what nobody sets fails at once, instead of hanging."""
-
-    async def main() -> None:
-        """Wait for good."""
-        await asyncio.Event().wait()
-
-    with pytest.raises(DeadlockError, match="nobody sets"):
-        VirtualTimeLoop.run(main())
-
-
-def test_threads_are_refused() -> None:
-    """A thread would take real time, so asking for one raises."""
-
-    async def main() -> None:
-        """Ask for a thread."""
-        await asyncio.to_thread(print)
-
-    with pytest.raises(RuntimeError, match="nothing in threads"):
-        VirtualTimeLoop.run(main())
-
-
-def test_a_closed_loop_sets_no_timer() -> None:
-    """As asyncio's own loops do, it refuses."""
-    loop = VirtualTimeLoop()
-    loop.close()
-    with pytest.raises(RuntimeError, match="closed"):
-        loop.call_later(1, print)

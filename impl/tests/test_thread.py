@@ -242,7 +242,16 @@ def test_a_second_pause_waits_anew() -> None:
 @pytest.mark.parametrize("before", [PAUSE, [*PAUSE, RunEnded("r", "stopped")], [RunStarted("r", "h1")]])
 def test_a_second_run_starts_with_nothing(before: list[Event]) -> None:
     """Whatever the one before waited for."""
-    assert run_of(*before, RunStarted("s", "h2")) == Run("s", RunStatus.ACTIVE, "h2", started=len(before) + 2)
+    second = Run("s", RunStatus.ACTIVE, "h2", started=len(before) + 2, started_by=BEN)
+    assert run_of(*before, (RunStarted("s", "h2"), BEN)) == second
+
+
+def test_a_run_stays_its_starters() -> None:
+    """Whoever answers it, and as whoever it resumes."""
+    run = run_of((RunStarted("r", "h1"), ADA), PAUSE[1], (answered("q", Reply("so")), BEN))
+    assert run.started_by == ADA
+    resumed = (RunStarted("r", "h2", resumed=True), BEN)
+    assert run_of((RunStarted("r", "h1"), ADA), PAUSE[1], resumed).started_by == ADA
 
 
 def test_the_first_runs_answers_are_not_the_seconds() -> None:

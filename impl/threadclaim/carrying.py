@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from threadclaim.claim import HeldClaim, is_cancelled
-from threadclaim.errors import ClaimLost
+from threadclaim.errors import ClaimLost, kind_of
 from threadclaim.events import RUNNER, Envelope, Event
 from threadclaim.handover import ALL, Leaving
 from threadclaim.run import (
@@ -171,7 +171,13 @@ class TurnCarrier:
     def _set_up(self, turn: TurnInput) -> AbstractAsyncContextManager[Any]:
         """What the application sets up around a turn."""
         make = self._means.turn_context
-        return nullcontext() if make is None else make(turn)
+        made = nullcontext() if make is None else make(turn)
+        if not hasattr(made, "__aenter__"):
+            raise TypeError(
+                f"turn_context gave what is {kind_of(made)}, and no async context manager. Decorate it with "
+                "contextlib.asynccontextmanager."
+            )
+        return made
 
     async def _end_turn(self) -> None:
         """Cancel the turn before it started, and wait until nothing of it is alive."""

@@ -233,8 +233,10 @@ class Claimant(TurnCarrier):
     ) -> TurnInput:
         """The agent's input, its history loaded."""
         history = await self._do(LoadHistory(self.thread_id))
-        requests, answers = (run.requests, run.answers) if run is not None else ((), {})
-        return TurnInput(self.thread_id, run_id, actor, prompt, requests, answers, history)
+        requests, answers, by = (
+            (run.requests, run.answers, run.started_by) if run is not None else ((), {}, actor)
+        )
+        return TurnInput(self.thread_id, run_id, actor, prompt, requests, answers, history, started_by=by)
 
     # ---- After it.
 

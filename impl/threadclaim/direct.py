@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from threadclaim.claim import is_cancelled
-from threadclaim.errors import RequestError
+from threadclaim.door import check_turn
+from threadclaim.errors import RequestError, WrongType, kind_of
 from threadclaim.events import RUNNER, Envelope, Event, MessagePosted
 from threadclaim.limits import check_text
 from threadclaim.run import end_event, outcome_of
@@ -44,12 +45,16 @@ async def run_directly(
     Raises:
         UnknownThread: if there is no such thread.
         LimitError: for a text that is against the limits.
+        WrongType: for an agent, or a claim, that is something else: a bare agent of pydantic-ai's, say.
         RequestError: if the thread's run waits for answers or a resume, or goes on and no claim is given; or
             if `held` is another thread's.
         ClaimLost: if the claim has lapsed before the run started. Nothing was recorded then.
     """
+    check_turn(agent)
     workspace.check(thread_id=thread_id)
     check_text(text)
+    if held is not None and not isinstance(held, HeldThread):
+        raise WrongType(f"held is {kind_of(held)}. Give what `async with workspace.claim_thread(…)` gave.")
     if held is not None and held.thread_id != thread_id:
         raise RequestError(
             f"The claim is to thread {held.thread_id!r}, and the run is of {thread_id!r}. "
@@ -108,7 +113,15 @@ class _DirectRun:
             notices = await transact(scope, start)
             message = MessagePosted(self.run_id, text)
             prompt = Envelope(0, self.run_id, datetime.now(UTC), actor, message, self.thread_id)
-            turn = TurnInput(self.thread_id, self.run_id, actor, (prompt,), history=history, notices=notices)
+            turn = TurnInput(
+                self.thread_id,
+                self.run_id,
+                actor,
+                (prompt,),
+                history=history,
+                notices=notices,
+                started_by=actor,
+            )
             outcome = await self._turn(turn, lost, cancelled)
             span.over(outcome)
             event = end_event(self.run_id, outcome)

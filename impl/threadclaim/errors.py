@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from threadclaim.events import Envelope
+
 
 class ThreadClaimError(Exception):
     """An error of this library. Its message is a sentence that says what happened and what to do."""
@@ -9,6 +11,10 @@ class ThreadClaimError(Exception):
 
 class RequestError(ThreadClaimError, ValueError):
     """The caller's fault: what was asked for is refused at the door, and nothing has changed."""
+
+
+class WrongType(RequestError, TypeError):
+    """What was given is of another type than what is accepted."""
 
 
 class UnknownThread(RequestError):
@@ -55,15 +61,23 @@ class WrongAnswer(RequestError):
 
 
 class UsedMessageId(RequestError):
-    """The message id was used in this workspace before, by this message or another."""
+    """The message id was used in this workspace before: ids are the workspace's, and not a thread's.
 
-    def __init__(self, message_id: str) -> None:
-        """Say which id."""
+    `repeats` is the message's own envelope if this was a retry: the same text, of the same actor, committed
+    to the same thread among its last thousand entries. It is None if another message has the id, or the first
+    is further back. Then **do not take what was sent for committed**: it needs another id.
+    """
+
+    def __init__(self, message_id: str, repeats: Envelope | None = None) -> None:
+        """Say which id, and whether the message is committed."""
         super().__init__(
-            f"The message id {message_id!r} is used in this workspace. If this was a retry, the message is "
-            "committed and asked for already; else choose another id."
+            f"The message id {message_id!r} is used in this workspace, and not by this message among the "
+            "last of its thread. Nothing was committed: choose another id."
+            if repeats is None
+            else f"This message, {message_id!r}, is committed already, as entry {repeats.seq}. A retry needs "
+            "nothing more; for a second message choose another id."
         )
-        self.message_id = message_id
+        self.message_id, self.repeats = message_id, repeats
 
 
 class UsedThreadId(RequestError):
@@ -157,6 +171,11 @@ class RunFailure(ThreadClaimError):
         """Keep the message, and the reason, one word or a few, that clients can rely on."""
         super().__init__(message)
         self.reason = reason
+
+
+def kind_of(value: object) -> str:
+    """What a value is, in a few words, without the value: "of type str", or "the class Agent"."""
+    return f"the class {value.__name__}" if isinstance(value, type) else f"of type {type(value).__name__}"
 
 
 def said(error: BaseException) -> str:

@@ -1,4 +1,7 @@
-"""The limits on what is accepted, in one table, and the checks at the door. Nothing here waits."""
+"""The limits on what is accepted, in one table, and the checks of them at the door. Nothing here waits.
+
+What is of a wrong type is against no limit: it is a WrongType, and not a LimitError.
+"""
 
 import math
 import re
@@ -7,8 +10,19 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter
 
-from threadclaim.errors import LimitError
-from threadclaim.events import Actor, Custom, Event, FormValues, PersonActor, Reply, RequestAnswered
+from threadclaim.errors import LimitError, WrongType, kind_of
+from threadclaim.events import (
+    Actor,
+    AgentActor,
+    Custom,
+    Event,
+    ExternalAgentActor,
+    FormValues,
+    PersonActor,
+    Reply,
+    RequestAnswered,
+    SystemActor,
+)
 
 MAX_TEXT_BYTES = 1024 * 1024
 """How long a message's text may be: 1 MiB, in UTF-8."""
@@ -92,7 +106,7 @@ _ESCAPED_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
 def check_text(text: str) -> None:
-    """Accept a message's text; else raise LimitError."""
+    """Accept a message's text; else raise LimitError or WrongType."""
     size = len(_check_characters("The message's text", text))
     if size > MAX_TEXT_BYTES:
         raise _error("text", f"The message's text has {size:,} bytes in UTF-8. Send less, or name a file.")
@@ -101,7 +115,7 @@ def check_text(text: str) -> None:
 
 
 def check_id(what: str, value: str) -> None:
-    """Accept an id, or a name, of `what`: "thread", say; else raise LimitError."""
+    """Accept an id, or a name, of `what`: "thread", say; else raise LimitError or WrongType."""
     name = f"The {what}'s {'name' if what == 'cursor' else 'id'}"
     _check_characters(name, value)
     if not 1 <= len(value) <= MAX_ID_LENGTH:
@@ -109,32 +123,43 @@ def check_id(what: str, value: str) -> None:
 
 
 def check_title(title: str) -> None:
-    """Accept a thread's title, which may be empty; else raise LimitError."""
+    """Accept a thread's title, which may be empty; else raise LimitError or WrongType."""
     _check_characters("The thread's title", title)
     if len(title) > MAX_ID_LENGTH:
         raise _error("title", f"The thread's title has {len(title):,} characters. Shorten it.")
 
 
 def check_actor(actor: Actor) -> None:
-    """Accept an actor, whose id or name is an id; else raise LimitError."""
+    """Accept an actor, whose id or name is an id; else raise LimitError or WrongType."""
+    if not isinstance(actor, PersonActor | AgentActor | ExternalAgentActor | SystemActor):
+        raise WrongType(
+            f"The actor is {kind_of(actor)}. Give who acts: PersonActor('ann'), say, or an AgentActor, an "
+            "ExternalAgentActor or a SystemActor."
+        )
     check_id("actor", actor.id if isinstance(actor, PersonActor) else actor.name)
 
 
 def check_claim_ttl(ttl: float) -> None:
-    """Accept a claim's time to live, in seconds; else raise LimitError."""
+    """Accept a claim's time to live, in seconds; else raise LimitError or WrongType."""
+    _check_number("The claim's time to live", ttl, "seconds, 30.0 say")
     if not _is_finite(ttl) or not MIN_CLAIM_TTL <= ttl <= MAX_CLAIM_TTL:
         raise _error("claim_ttl", f"The claim's time to live is {ttl!r}. Give seconds, 30.0 say.")
 
 
 def check_seconds(what: str, seconds: float) -> None:
-    """Accept a time in seconds, `what` for: "close_within", say; else raise LimitError."""
+    """Accept a time in seconds, `what` for: "close_within", say; else raise LimitError or WrongType."""
+    _check_number(what, seconds, "seconds, 10.0 say")
     if not _is_finite(seconds) or not 0 <= seconds <= MAX_CLAIM_TTL:
         raise _error("seconds", f"{what} is {seconds!r}. Give seconds, 10.0 say.")
 
 
 def check_position(what: str, seq: int) -> None:
-    """Accept a position in the log, `what` for: "after_seq", say; else raise LimitError."""
-    if not _is_integer(seq) or not 0 <= seq <= MAX_SEQ:
+    """Accept a position in the log, `what` for: "after_seq", say; else raise LimitError or WrongType."""
+    if not _is_integer(seq):
+        raise WrongType(
+            f"{what} is {kind_of(seq)}. Give an int: a seq of the log, or 0 for before its first."
+        )
+    if not 0 <= seq <= MAX_SEQ:
         raise _error(
             "position", f"{what} is {seq!r}. Give a seq of the log, or 0 for before its first entry."
         )
@@ -210,9 +235,9 @@ def escaped(text: str) -> str:
 
 
 def _check_characters(what: str, text: object) -> bytes:
-    """The text in UTF-8; raises LimitError for one that not every storage can hold."""
+    """The text in UTF-8; raises LimitError for one that not every storage can hold, WrongType for no text."""
     if not isinstance(text, str):
-        raise _error("characters", f"{what} is of type {type(text).__name__}. Give a str.")
+        raise WrongType(f"{what} is {kind_of(text)}. Give a str.")
     if "\0" in text:
         raise _error("characters", f"{what} has a NUL character. Leave it out.")
     try:
@@ -227,12 +252,16 @@ def _is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_finite(value: object) -> bool:
-    """Whether it is a number of seconds that a clock can reach."""
+def _check_number(what: str, value: object, give: str) -> None:
+    """Accept a number; else raise WrongType, which says what to give."""
     if not (isinstance(value, float) or _is_integer(value)):
-        return False
+        raise WrongType(f"{what} is {kind_of(value)}. Give {give}.")
+
+
+def _is_finite(value: float) -> bool:
+    """Whether it is a number of seconds that a clock can reach."""
     try:
-        return math.isfinite(value)  # type: ignore[arg-type]  # it is a number: seen above
+        return math.isfinite(value)
     except OverflowError:  # an integer that no float can hold
         return False
 

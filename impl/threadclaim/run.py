@@ -1,4 +1,4 @@
-"""A run of this process: its means, its handle, what it starts with, and how the log tells its end."""
+"""A run of this process: its means, its handle, what it starts with, how the log tells its end."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -36,18 +36,29 @@ class Means:
 
 
 class RunHandle:
-    """A run of this process: `wait` for its result."""
+    """A run of this process, up to its end or its next pause: `wait` for what comes of it (ADR-0010)."""
 
     def __init__(self, thread_id: str, run_id: str) -> None:
-        """A run that has started."""
+        """A run that has started: a runner makes it.
+
+        Args:
+            thread_id: Its thread.
+            run_id: Its id, in the log.
+        """
         self.thread_id, self.run_id = thread_id, run_id
         self.ended: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
 
     async def wait(self) -> Outcome:
-        """Wait until the run's end is recorded, and return the run's result. It waits for no hand-over.
+        """Wait until the run's end, or its pause, is recorded. It waits for no hand-over (ADR-0055).
 
-        Raises RunLeft if its runner was closed and the run, or storage, was not done in time: its end may not
-        be recorded then, as if its process had died.
+        Any number of callers may wait; one that is cancelled stops nothing.
+
+        Returns:
+            What came of it.
+
+        Raises:
+            RunLeft: if its runner was closed and the run, or storage, was not done in time: its end may
+                not be recorded then, as if its process had died.
         """
         return await asyncio.shield(self.ended)
 

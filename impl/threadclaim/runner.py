@@ -10,7 +10,8 @@ from typing import Self, TypeVar
 from threadclaim.answers import check_answers
 from threadclaim.claim import is_cancelled
 from threadclaim.claimant import Claimant, as_failure
-from threadclaim.errors import RequestError, RunnerClosed
+from threadclaim.door import check_function, check_own_storage, check_storage, check_turn
+from threadclaim.errors import RequestError, RunnerClosed, WrongType, kind_of
 from threadclaim.events import AnyAnswer, Envelope, MessagePosted
 from threadclaim.handover import ALL, Leaving
 from threadclaim.limits import check_claim_ttl, check_id, check_seconds, check_text
@@ -55,8 +56,10 @@ class Sent:
 class Runner:
     """Runs an agent in threads, so that each message is carried out once.
 
-    Any number of runners, in any number of processes, may serve the same threads of one storage. Use it with
-    `async with`, or `aclose` it.
+    Any number of runners, in any number of processes, may serve the same threads of one storage: a thread has
+    one holder at a time (ADR-0055, ADR-0069). A runner belongs to the event loop that it is first used in.
+    Use it with `async with`, or `aclose` it. Each command refuses what is no workspace (WrongType), and a
+    workspace of another storage (RequestError).
     """
 
     def __init__(  # noqa: PLR0913  # each is an option of its own, by keyword
@@ -81,10 +84,15 @@ class Runner:
             new_id: Gives the ids of messages, runs and holders, each of them new to the storage.
 
         Raises:
+            WrongType: if one of these is something else: a bare agent of pydantic-ai's, say.
             LimitError: if `claim_ttl` or `close_within` is against the table of limits.
         """
+        check_turn(agent)
+        check_storage(storage)
         check_claim_ttl(claim_ttl)
         check_seconds("close_within", close_within)
+        check_function("turn_context", turn_context, "a TurnInput, and gives an async context manager")
+        check_function("new_id", new_id, "nothing, and gives a new id")
         self._means = Means(storage, agent, claim_ttl, turn_context, new_id)
         self._looks = Looks(storage, claim_ttl, self._take_for_a_look)
         self._claimants: dict[Claimant, asyncio.Task[None]] = {}
@@ -97,14 +105,30 @@ class Runner:
     async def send(
         self, workspace: Workspace, thread_id: str, text: str, *, message_id: str | None = None
     ) -> Sent:
-        """Send a message to a thread, as the workspace's actor, and have it carried out.
+        """Send a message to a thread, as the workspace's actor, and have it carried out (ADR-0055).
 
-        It starts a run if the thread is idle, steers the run if one is going, and answers it if it is paused.
-        Without a `message_id` it is given one; with it, sending again is refused (UsedMessageId), for the
-        first is carried out. Raises UnknownThread, UsedMessageId, LimitError or RunnerClosed, and has
-        committed nothing then.
+        It starts a run if the thread is idle, steers the run if one is going, and answers it if it is paused:
+        then **its text declines what waits for approval** (I6). Whatever is refused has committed nothing.
+        If storage or turn_context raises, or the caller is cancelled, the message may be committed: it is
+        carried out then all the same (ADR-0047).
+
+        Args:
+            workspace: The workspace, as the actor who sends.
+            thread_id: The thread.
+            text: What is to be carried out.
+            message_id: Used once in a workspace (ADR-0045), so that a retry is no second message: it is
+                refused, for the first is carried out. Without one it is given one.
+
+        Returns:
+            The message, and the run that it started, if it did.
+
+        Raises:
+            UnknownThread: if there is no such thread.
+            UsedMessageId: if the id is used; its `repeats` is the first, if this is the same message.
+            LimitError: if a text or an id is against the limits.
+            RunnerClosed: if the runner is closed.
         """
-        self._check_open()
+        self._check_open(workspace)
         check_id("thread", thread_id)
         check_text(text)
         if message_id is not None:
@@ -114,12 +138,29 @@ class Runner:
         return Sent((posted,), run)
 
     async def answer(self, workspace: Workspace, thread_id: str, answers: Mapping[str, AnyAnswer]) -> Sent:
-        """Answer open requests of a paused run, by their ids; the run resumes once every request is answered.
+        """Answer open requests of a paused run; it resumes once every request is answered (ADR-0020).
 
-        Raises UnknownThread, UnknownRequest, SettledRequest, WrongAnswer or RunnerClosed, and has committed
-        nothing then.
+        A run that resumes acts for whoever answered last (ADR-0057). Anybody may answer: who may, the
+        application decides. Whatever is refused has committed nothing.
+
+        Args:
+            workspace: The workspace, as the actor who answers.
+            thread_id: The thread.
+            answers: One answer or several, by their requests' ids (`Thread.open_requests`).
+
+        Returns:
+            The answers, and the run that they resumed, if they did.
+
+        Raises:
+            UnknownThread: if there is no such thread.
+            UnknownRequest: if its run has no such request.
+            SettledRequest: if one is answered already, or its run is over.
+            WrongAnswer: if one does not fit its request, or its form's schema.
+            LimitError: if an answer says what JSON cannot.
+            RequestError: if there is no answer.
+            RunnerClosed: if the runner is closed.
         """
-        self._check_open()
+        self._check_open(workspace)
         check_id("thread", thread_id)
         check_answers(answers)
         step = Answer(thread_id, answers, workspace.actor)
@@ -129,20 +170,42 @@ class Runner:
     async def resume(self, workspace: Workspace, thread_id: str) -> RunHandle | None:
         """Have carried out whatever the thread's log holds that is not taken: ask up to the log's head.
 
-        Gives the run that it started, if it did. Raises UnknownThread or RunnerClosed.
+        So a message that was posted without a runner (I5) is carried out at once. It asks nothing of the
+        handle's actor.
+
+        Args:
+            workspace: The workspace.
+            thread_id: The thread.
+
+        Returns:
+            The run that it started, or resumed; None if there was nothing to do, or another holds the thread.
+
+        Raises:
+            UnknownThread: if there is no such thread.
+            RunnerClosed: if the runner is closed.
         """
-        self._check_open()
+        self._check_open(workspace)
         check_id("thread", thread_id)
         _, run = await self._command(workspace, thread_id, Ask(thread_id))
         return run
 
     async def stop(self, workspace: Workspace, thread_id: str) -> bool:
-        """Stop the thread's run, if it is one of this process; whether it was, once its end is recorded.
+        """Stop the thread's run, if it is one of this process, and wait until its end is recorded.
 
-        A turn that is still being set up ends too, having consumed nothing (I4). What is left is handed over;
-        the hand-over is not stopped. Raises RunLeft if the runner is closed meanwhile, and the run does not
-        end in time.
+        A turn that is still being set up ends too, having consumed nothing (ADR-0055 I4). What is left is
+        handed over; the hand-over is not stopped. A run of another process goes on: ask each replica.
+
+        Args:
+            workspace: The workspace.
+            thread_id: The thread.
+
+        Returns:
+            Whether there was a run of this process.
+
+        Raises:
+            RunLeft: if the runner is closed meanwhile, and the run does not end in time.
         """
+        self._check_workspace(workspace)
         own = (workspace.scope, thread_id)
         halted = [each for each in self._claimants if (each.scope, each.thread_id) == own]
         running = [claimant.run for claimant in halted if claimant.run is not None and claimant.is_running]
@@ -153,7 +216,16 @@ class Runner:
         return bool(running)
 
     def running(self, workspace: Workspace, thread_id: str) -> RunHandle | None:
-        """The thread's run, if it goes on in this process."""
+        """The thread's run, if it goes on in this process (ADR-0042).
+
+        Args:
+            workspace: The workspace.
+            thread_id: The thread.
+
+        Returns:
+            The run; None if there is none here. Another process may have one: the thread tells.
+        """
+        self._check_workspace(workspace)
         for claimant in self._claimants:
             if claimant.is_running and (claimant.scope, claimant.thread_id) == (workspace.scope, thread_id):
                 return claimant.run
@@ -162,25 +234,28 @@ class Runner:
     async def recover(self, workspace: Workspace) -> list[RunHandle]:
         """Sweep a workspace: carry out what is asked and not taken, and see to runs that dead processes left.
 
-        Call it for each workspace as the application starts, and on a schedule if you like: it is idempotent,
-        and any replica may. It asks nothing of the handle's actor. A thread that is claimed, by a dead holder
-        even, is looked at again; one whose turn fails to start is logged, and the sweep goes on. Gives the
-        runs that it started.
+        Call it for each workspace as the application starts, and on a schedule if you like: it is
+        idempotent, and any replica may (ADR-0070). It asks nothing of the handle's actor. A thread that is
+        claimed, by a dead holder even, is looked at again; one whose turn fails to start is logged, and the
+        sweep goes on. If storage raises as it lists the threads, so does this: until a call succeeds, count
+        the process as not started.
 
-        Raises RunnerClosed, and what listing the threads raises: until a call succeeds, count the process as
-        not started.
+        Args:
+            workspace: The workspace.
+
+        Returns:
+            The runs that it started. Nobody need wait for them.
+
+        Raises:
+            RunnerClosed: if the runner is closed, or is closed meanwhile.
         """
-        self._check_open()
+        self._check_open(workspace)
         stranded = await self._means.storage.stranded(workspace.scope)
-        turns = asyncio.Semaphore(
-            SWEEPS_AT_ONCE
-        )  # so that one whose turn is slow to set up holds up no other
+        turns = asyncio.Semaphore(SWEEPS_AT_ONCE)  # one that is slow to set up holds up no other
         async with asyncio.TaskGroup() as group:
-            sweeps = [
-                group.create_task(self._sweep(workspace.scope, thread_id, turns))
-                for thread_id in stranded.left
-            ]
-        runs = [run for sweep in sweeps if (run := sweep.result()) is not None]
+            sweep = self._sweep
+            sweeps = [group.create_task(sweep(workspace.scope, left, turns)) for left in stranded.left]
+        runs = [run for swept in sweeps if (run := swept.result()) is not None]
         if self._closed:
             raise RunnerClosed("This runner was closed as it swept; the threads that were left are left so.")
         return runs
@@ -204,12 +279,12 @@ class Runner:
             await asyncio.wait([self._claimants[c] if c.started.done() else c.started for c in pending])
 
     async def aclose(self) -> None:
-        """Close the runner: it starts nothing from now on, and hands nothing over.
+        """Close the runner: it starts nothing from now on, and hands nothing over (ADR-0055).
 
-        It cancels hand-overs and looks, stops the process's runs, records their ends, and releases their
-        claims. What storage does not answer within `close_within` seconds, and a run that does not end in
-        that time, as a tool in a thread may not, is left as by a crash: its claim lapses by itself. Calling
-        it again does nothing new.
+        It cancels hand-overs and looks (ADR-0070), stops the process's runs, records their ends, and
+        releases their claims. What storage does not answer within `close_within` seconds, and a run that
+        does not end in that time, as a tool in a thread may not, is left as by a crash: its claim lapses by
+        itself. Calling it again does nothing new.
         """
         self._closed = True
         waits: set[asyncio.Task[None]] = self._looks.close()
@@ -234,8 +309,18 @@ class Runner:
 
     # ---- What carries out.
 
-    def _check_open(self) -> None:
-        """Raise RunnerClosed if it is closed, and RuntimeError in another event loop than its own."""
+    def _check_workspace(self, workspace: Workspace) -> None:
+        """Raise WrongType for what is no workspace, and RequestError for one of another storage."""
+        if not isinstance(workspace, Workspace):
+            raise WrongType(
+                f"The workspace is {kind_of(workspace)}. Give a handle to one: "
+                "Workspaces(storage).workspace(tenant, workspace, actor)."
+            )
+        check_own_storage(workspace.storage, self._means.storage)
+
+    def _check_open(self, workspace: Workspace) -> None:
+        """As `_check_workspace`; RunnerClosed if it is closed, RuntimeError in a loop that is not its own."""
+        self._check_workspace(workspace)
         if self._closed:
             raise RunnerClosed
         loop = asyncio.get_running_loop()

@@ -7,6 +7,7 @@ from enum import StrEnum
 from pydantic import TypeAdapter
 
 from threadclaim.events import (
+    RUNNER,
     Actor,
     AnyAnswer,
     Envelope,
@@ -43,7 +44,7 @@ class Run:
     `segment` is the holder that started its last segment: the model's `run.by`. An end of another segment of
     the same run is refused. `requests` are what it last paused for, in the model's order, and `answers` what
     came; both stay as it goes on, so that a late answer is known as one to a settled request. `started` is
-    the seq of its last segment's start.
+    the seq of its last segment's start, `started_by` the actor of its first: the author of its prompt.
     """
 
     run_id: str
@@ -52,6 +53,7 @@ class Run:
     requests: tuple[Request, ...] = ()
     answers: Mapping[str, Answered] = field(default_factory=dict)
     started: int = 0
+    started_by: Actor = RUNNER
 
     @property
     def open_requests(self) -> tuple[Request, ...]:
@@ -80,6 +82,11 @@ class Thread:
         return self.run if self.run is not None and self.run.status is RunStatus.ACTIVE else None
 
     @property
+    def open_requests(self) -> tuple[Request, ...]:
+        """What the thread waits for: the requests of its paused run that are not answered, in their order."""
+        return () if self.run is None else self.run.open_requests
+
+    @property
     def has_run_to_see_to(self) -> bool:
         """Whether its run is active, to be recorded if nobody holds it, or answered, to be resumed."""
         return self.run is not None and self.run.status in (RunStatus.ACTIVE, RunStatus.ANSWERED)
@@ -96,7 +103,7 @@ def _run_after(run: Run | None, envelope: Envelope) -> Run | None:
         case RunStarted(run_id=run_id, segment=segment) if run is not None and run.run_id == run_id:
             return replace(run, status=RunStatus.ACTIVE, segment=segment, started=envelope.seq)
         case RunStarted(run_id=run_id, segment=segment):
-            return Run(run_id, RunStatus.ACTIVE, segment, started=envelope.seq)
+            return Run(run_id, RunStatus.ACTIVE, segment, started=envelope.seq, started_by=envelope.actor)
         case RunPaused(run_id=run_id, requests=requests) if run is not None and run.run_id == run_id:
             return _paused(run, requests)
         case RunEnded(run_id=run_id) if run is not None and run.run_id == run_id:

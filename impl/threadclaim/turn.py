@@ -28,7 +28,11 @@ class Facts(Protocol):
     """Where a run records what it does as it goes on."""
 
     async def record(self, event: Event) -> None:
-        """Commit an event of the run. One of a run that was abandoned, or ended, is dropped and logged."""
+        """Commit an event of the run. One of a run that was abandoned, or ended, is dropped and logged.
+
+        Args:
+            event: A `ToolCalled`, a `ToolReturned` or a `Custom`, of the run.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +41,14 @@ class TurnInput:
 
     `prompt` are the messages that its first request carries, oldest first (empty for a resume that only
     answers ask for); `requests` and `answers`, of a resume, are what the run paused for, and every answer to
-    it, by the request's id. `history` are the thread's chunks, oldest first. `actor` is who it acts for.
-    `context` is what the application's `turn_context` gave. `notices` are those posted since the thread's
-    last turn, oldest first; a turn tells its agent of them only if the application asks for it. `key` is
-    stable for what the turn consumes: a tool can make its effects idempotent by it.
+    it, by the request's id. `history` are the thread's chunks, oldest first. `context` is what the
+    application's `turn_context` gave. `notices` are those posted since the thread's last turn, oldest first;
+    a turn tells its agent of them only if the application asks for it. `key` is stable for what the turn
+    consumes: a tool can make its effects idempotent by it.
+
+    `started_by` is who started the run, the author of the message that prompted it, and the same through all
+    its pauses: whose run it is. `actor` is who this turn acts for: of a resume **whoever answered last**, who
+    may be another, such as the one who approved (ADR-0057).
     """
 
     thread_id: str
@@ -52,6 +60,7 @@ class TurnInput:
     history: Sequence[bytes] = ()
     context: Any = None
     notices: Sequence[Envelope] = ()
+    started_by: Actor = field(kw_only=True)
 
     @property
     def key(self) -> str:
@@ -108,9 +117,17 @@ class Turn(Protocol):
     """An agent, as the runner sees it."""
 
     async def run(self, turn: TurnInput, steering: Steering, facts: Facts) -> Outcome:
-        """Carry out a turn, and return what came of it.
+        """Carry out a turn.
 
         The runner cancels the task that this runs in to stop it; the turn then ends what it has alive, tools
         among it, and returns Stopped: when this has returned or raised, nothing of the turn is alive. What it
-        raises, a CancelledError that the runner did not cause among it, is a failure.
+        raises, a CancelledError that the runner did not cause among it, is a failure (ADR-0055 I4).
+
+        Args:
+            turn: What to carry out.
+            steering: Asked for the messages that have arrived, with each request of the model.
+            facts: Told of what the run does.
+
+        Returns:
+            What came of it.
         """

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 from threadclaim.claim import HeldClaim
+from threadclaim.door import check_function, check_record, check_storage
 from threadclaim.errors import RequestError, ThreadBusy
-from threadclaim.events import Actor, Custom, Envelope, Event, MessagePosted, ToolCalled, ToolReturned
+from threadclaim.events import Actor, Envelope, Event, MessagePosted
 from threadclaim.limits import (
     check_actor,
     check_claim_ttl,
@@ -17,10 +18,9 @@ from threadclaim.limits import (
     check_position,
     check_text,
     check_title,
-    event_json,
 )
 from threadclaim.steps import Post
-from threadclaim.storage.protocol import UPGRADED, Scope, Step, Storage
+from threadclaim.storage.protocol import Scope, Step, Storage
 from threadclaim.telemetry import log_for
 from threadclaim.thread import Thread
 from threadclaim.workspace_steps import (
@@ -35,12 +35,6 @@ from threadclaim.workspace_steps import (
 )
 
 T = TypeVar("T")
-
-Own = ToolCalled | ToolReturned | Custom
-"""The events that an application commits itself; the others only the runner commits."""
-
-RESERVED = UPGRADED.removesuffix("upgraded")
-"""How the names of the runner's own cursors begin; an application's may not."""
 
 
 def new_id() -> str:
@@ -68,10 +62,27 @@ class Workspaces:
     storage: Storage
     new_id: Callable[[], str] = new_id
 
+    def __post_init__(self) -> None:
+        """Raise WrongType for what is no storage."""
+        check_storage(self.storage)
+        check_function("new_id", self.new_id, "nothing, and gives a new id")
+
     def workspace(self, tenant: str, workspace: str, actor: Actor) -> "Workspace":
         """A tenant's workspace, as `actor`. It need not exist: it begins with what is committed to it first.
 
-        Raises LimitError for an id that no storage could keep.
+        Nothing is checked of the tenant: whoever may name one is in it (ADR-0005).
+
+        Args:
+            tenant: The tenant's id.
+            workspace: The workspace's id: the same in another tenant is another workspace.
+            actor: Who acts with the handle: `PersonActor("ann")`, say.
+
+        Returns:
+            A handle. It costs nothing, so make one for each request.
+
+        Raises:
+            LimitError: for an id that no storage could keep.
+            WrongType: for what is no id, or no actor.
         """
         check_id("tenant", tenant)
         check_id("workspace", workspace)
@@ -93,12 +104,32 @@ class Workspace:
     new_id: Callable[[], str] = new_id
 
     def as_actor(self, actor: Actor) -> "Workspace":
-        """The same workspace, as another actor. Raises LimitError."""
+        """The same workspace, as another actor.
+
+        Args:
+            actor: Who acts with the handle that is returned.
+
+        Returns:
+            Another handle.
+
+        Raises:
+            LimitError: for an id that no storage could keep.
+            WrongType: for what is no actor.
+        """
         check_actor(actor)
         return replace(self, actor=actor)
 
     def check(self, *, thread_id: str | None = None, message: MessagePosted | None = None) -> None:
-        """Accept a thread's id, and a message; else raise LimitError. Nothing is read."""
+        """Accept what is given; nothing is read.
+
+        Args:
+            thread_id: A thread's id.
+            message: A message.
+
+        Raises:
+            LimitError: if one is against the limits.
+            WrongType: if one is something else.
+        """
         if thread_id is not None:
             check_id("thread", thread_id)
         if message is not None:
@@ -106,14 +137,37 @@ class Workspace:
             check_text(message.text)
 
     async def create_thread(self, thread_id: str | None = None, title: str = "") -> Thread:
-        """Begin a thread, of a new id unless one is given. Raises UsedThreadId or LimitError."""
+        """Begin a thread.
+
+        Args:
+            thread_id: Its id, used once in a workspace; without one it is given one.
+            title: Its title, for lists; it may be empty.
+
+        Returns:
+            The thread.
+
+        Raises:
+            UsedThreadId: if there is one of this id already.
+            LimitError: if the id or the title is against the limits.
+        """
         chosen = self.new_id() if thread_id is None else thread_id
         self.check(thread_id=chosen)
         check_title(title)
         return await self._transact(CreateThread(chosen, title, self.actor))
 
     async def thread(self, thread_id: str) -> Thread:
-        """The thread as it stands: its run, and what that waits for. Raises UnknownThread or LimitError."""
+        """The thread as it stands: its run, and what that waits for (`open_requests`).
+
+        Args:
+            thread_id: The thread.
+
+        Returns:
+            The thread, folded from its events (ADR-0019).
+
+        Raises:
+            UnknownThread: if there is none of this id.
+            LimitError: if the id is against the limits.
+        """
         self.check(thread_id=thread_id)
         return await self._transact(ReadThread(thread_id))
 
@@ -125,11 +179,25 @@ class Workspace:
         message_id: str | None = None,
         kind: Literal["message", "notice"] = "message",
     ) -> Envelope:
-        """Commit a message and ask for nothing (I5): it starts no turn, and the thread's next consumes it.
+        """Commit a message and ask for nothing (ADR-0055 I5): the thread's next turn consumes it.
 
-        A notice is no turn's input at all. To have a message carried out, send it with a runner. Without a
-        `message_id` it is given one. Raises UnknownThread, UsedMessageId or LimitError; RequestError for
-        another `kind`.
+        It starts no turn; in a paused thread the next command takes it for the reply (I6). To have a message
+        carried out, send it with a runner.
+
+        Args:
+            thread_id: The thread.
+            text: What it says.
+            message_id: As for `Runner.send`.
+            kind: A "notice" is no turn's input (ADR-0051): agents may be told of it beside their prompt.
+
+        Returns:
+            The message as it was committed.
+
+        Raises:
+            UnknownThread: if there is no such thread.
+            UsedMessageId: if the id is used; its `repeats` is the first, if this is the same message.
+            LimitError: if a text or an id is against the limits.
+            RequestError: for another kind.
         """
         if kind not in ("message", "notice"):
             raise RequestError(f"There is no kind {kind!r} of message. Post a 'message' or a 'notice'.")
@@ -145,7 +213,17 @@ class Workspace:
         cursor: tuple[str, int] | None = None,
         claim: str | None = None,
     ) -> Envelope:
-        """Commit an event of the application's own. `record` says the rest."""
+        """Commit an event of the application's own: `record` says the rest.
+
+        Args:
+            event: The event.
+            thread_id: As for `record`, like `cursor` and `claim`.
+            cursor: See there.
+            claim: See there.
+
+        Returns:
+            It as it was committed.
+        """
         return (await self.record([event], thread_id=thread_id, cursor=cursor, claim=claim))[0]
 
     async def record(
@@ -158,23 +236,38 @@ class Workspace:
     ) -> Sequence[Envelope]:
         """Commit events of the application's own (`Custom`, `ToolCalled`, `ToolReturned`), all or none.
 
-        `cursor`, a name and a seq, is saved in the same transaction, and only moves forward. With `claim`, a
-        holder, all is refused (ClaimLost) unless that holder holds the thread.
+        Args:
+            events: The events, in order.
+            thread_id: The thread that they are of; none for the workspace's own.
+            cursor: A name and a seq, saved in the same transaction (ADR-0055); it only moves forward.
+            claim: A holder, `held.holder` say: all is refused unless it holds the thread (ADR-0069).
 
-        Raises UnknownThread or LimitError; RequestError for an event that only the runner commits, a cursor
-        of the runner's own, or a claim without a thread.
+        Returns:
+            They as they were committed.
+
+        Raises:
+            UnknownThread: if there is no such thread.
+            ClaimLost: if `claim` holds the thread no more.
+            LimitError: if an event, or the cursor, is against the limits.
+            RequestError: for an event that only the runner commits, a cursor of the runner's own, or a claim
+                without a thread.
         """
-        for event in events:
-            _check_own(event)
-        if cursor is not None:
-            _check_cursor(*cursor)
-        if thread_id is None and claim is not None:
-            raise RequestError("A claim is of a thread, and none was given. Give the thread's id with it.")
+        check_record(events, thread_id, cursor, claim)
         self.check(thread_id=thread_id)
         return await self._transact(Record(tuple(events), self.actor, thread_id, cursor, claim))
 
     async def cursor(self, name: str) -> int | None:
-        """The seq that a cursor is saved at, or None if it never was. Raises LimitError."""
+        """Where a cursor of the application's is (ADR-0055): it is saved with `commit` or `record`.
+
+        Args:
+            name: The cursor's name.
+
+        Returns:
+            The seq that it is saved at, or None if it never was.
+
+        Raises:
+            LimitError: if the name is against the limits.
+        """
         check_id("cursor", name)
         return await self._transact(ReadCursor(name))
 
@@ -187,10 +280,24 @@ class Workspace:
         limit: int | None = None,
         last: bool = False,
     ) -> Sequence[Envelope]:
-        """The entries past `after_seq` and before `before_seq`, of `threads` or of all, oldest first.
+        """Read a window of the log, oldest entry first; `subscribe` follows it (ADR-0019).
 
-        At most `limit`: the first of them, or with `last` the last. A thread that is unknown has no entries.
-        Raises LimitError for a number below 0.
+        It is what a client shows at first: `read(threads=["t"], limit=50, last=True)`, and older ones with
+        `before_seq`. Read no more than you need: without a `limit` it is all of it.
+
+        Args:
+            after_seq: Only entries past this one.
+            before_seq: Only entries before this one.
+            threads: Only entries of these threads; without it, of all, and of none.
+            limit: At most so many: the first of them.
+            last: The last of them instead.
+
+        Returns:
+            The entries.
+
+        Raises:
+            LimitError: for a number below 0, or an id against the limits.
+            RequestError: for a str where a list of ids is expected.
         """
         bounds = {"after_seq": after_seq, "before_seq": before_seq, "limit": limit}
         for what, value in bounds.items():
@@ -203,9 +310,18 @@ class Workspace:
         return await self._transact(Read(after_seq, before_seq, threads, limit, last))
 
     def subscribe(self, after_seq: int = 0) -> AsyncIterator[Envelope]:
-        """Every entry past `after_seq`, in order: what there is, then what comes, with no gap between.
+        """Every entry past `after_seq`, in order: what there is, then what comes, without a gap (ADR-0021).
 
-        Raises LimitError. Leaving it, or cancelling whoever follows it, leaves nothing behind.
+        It never ends by itself. Leaving it, or cancelling whoever follows it, leaves nothing behind.
+
+        Args:
+            after_seq: The last entry that the client has; 0 for all.
+
+        Returns:
+            An iterator over the workspace's entries, of all threads.
+
+        Raises:
+            LimitError: for what is no position.
         """
         check_position("after_seq", after_seq)
         return self.storage.subscribe(self.scope, after_seq)
@@ -217,18 +333,27 @@ class Workspace:
     def claim_thread(self, thread_id: str, *, ttl: float = 30.0) -> AbstractAsyncContextManager[HeldThread]:
         """Hold a thread around a run that is made without the runner: `async with …claim_thread(id) as held`.
 
-        The claim is renewed every third of `ttl`, its time to live in seconds, and released however the block
-        is left. No runner starts a run meanwhile, and none takes the run in the block for a dead one. **A run
-        made directly without it cannot be told from a dead run**: the thread's next claimant records it as
-        abandoned, while it lives (DESIGN.md, repair j).
+        The claim is renewed every third of `ttl`, and released however the block is left. No runner starts a
+        run meanwhile, and none takes the run in the block for a dead one. **A run made directly without it
+        cannot be told from a dead run**: the thread's next claimant records it as abandoned, while it lives
+        (DESIGN.md, repair j).
 
         It hands nothing over, as there is no runner here to hand to (repair o). What was asked meanwhile is
-        taken by the runners that were refused, which look again within their `claim_ttl`, by the thread's
-        next command, or by `Runner.recover`.
+        taken by the runners that were refused, which look again within their `claim_ttl` (ADR-0070), by the
+        thread's next command, or by `Runner.recover`.
 
-        Raises LimitError at once; as it is entered, UnknownThread, or ThreadBusy if another holds the thread.
-        Entering it leaves no claim behind if it is cancelled or fails. A release that fails is logged, and
-        the claim lapses by itself.
+        Args:
+            thread_id: The thread.
+            ttl: The claim's time to live, in seconds.
+
+        Returns:
+            What to enter; entering it takes the claim, and gives a `HeldThread`. It leaves no claim behind if
+            it is cancelled or fails. A release that fails is logged, and the claim lapses by itself.
+
+        Raises:
+            LimitError: at once, if the id or the time is against the limits.
+            UnknownThread: as it is entered, if there is no such thread.
+            ThreadBusy: as it is entered, if another holds it.
         """
         self.check(thread_id=thread_id)
         check_claim_ttl(ttl)
@@ -269,24 +394,3 @@ class Workspace:
     async def _transact(self, step: Step[T]) -> T:
         """Run a step in one transaction of this workspace."""
         return await self.storage.transact(self.scope, step)
-
-
-def _check_own(event: Event) -> None:
-    """Accept an event that an application may commit itself; else raise RequestError."""
-    if not isinstance(event, Own):
-        raise RequestError(
-            f"A {type(event).__name__} is not the application's to commit. Create threads with "
-            "create_thread; post messages with post_message, or send them with a runner. What is said of "
-            "runs and answers only the runner commits: an answer without its ask would resume nothing."
-        )
-    event_json(event)
-
-
-def _check_cursor(name: str, seq: int) -> None:
-    """Accept a cursor that an application may save; else raise RequestError."""
-    check_id("cursor", name)
-    check_position("The cursor's seq", seq)
-    if name.startswith(RESERVED):
-        raise RequestError(
-            f"The cursor {name!r} is the runner's own. Choose a name that does not begin {RESERVED!r}."
-        )

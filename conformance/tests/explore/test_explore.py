@@ -16,9 +16,11 @@ from conformance.explore.candidates import candidates
 from conformance.explore.check import BrokenError
 from conformance.explore.command import Explore
 from conformance.explore.finish import LeftOverError
+from conformance.explore.keep import save
 from conformance.explore.machine import explore, make_machine
 from conformance.explore.profiles import PROFILES, Profile
-from conformance.explore.record import load_walk, save_walk
+from conformance.explore.record import load_walk
+from conformance.explore.setting import Setting
 from conformance.explore.tally import PAIRS, Tally
 from conformance.explore.walk import SHAPES, Walker, constants_of
 from conformance.model.model import Model
@@ -104,18 +106,18 @@ def test_a_spoilt_runner_is_caught_and_its_walk_shrunk(tmp_path: Path) -> None:
     with TWINS["NoHandOver"].applied():
         walker, _ = caught()
         assert walker.beside is not None
-        constants = walker.beside.model.constants
-        shrunk = shrink(constants, walker.beside.tried)
+        setting = Setting(walker.beside.model.constants)
+        shrunk = shrink(setting, walker.beside.tried)
         assert shrunk.error is not None
-        assert len(shrunk.beside.steps) < 8
+        assert len(shrunk.steps) <= 8
         path = tmp_path / "found" / "walk.itf.json"
-        save_walk(path, shrunk.beside, str(shrunk.error), shrunk.last)
-        loaded, steps, meta = load_walk(path)
-        assert loaded == constants
-        assert meta["description"] == str(shrunk.error)
-        once_more = again(loaded, steps)
+        save(path, shrunk)
+        loaded = load_walk(path)
+        assert loaded.setting == setting
+        assert str(shrunk.error) in loaded.meta["description"]
+        once_more = again(loaded.setting, loaded.steps)
         assert once_more.kind == shrunk.kind
-    assert again(loaded, steps).error is None
+    assert again(loaded.setting, loaded.steps).error is None
 
 
 def test_hypothesis_catches_it_too() -> None:
@@ -159,7 +161,8 @@ def test_the_command_tells_what_went_wrong(tmp_path: Path, monkeypatch: pytest.M
     assert code == 1
     assert "Release" in text
     assert "python -m conformance replay traces/found/" in text
-    assert (tmp_path / "traces" / "found" / "DivergedError.itf.json").is_file()
+    assert (tmp_path / "traces" / "found" / "DivergedError-Release-task.itf.json").is_file()
+    assert "Never reached" not in text
     figures = found["figures"]
     assert isinstance(figures, dict)
     assert figures["violations"] == 1
@@ -168,10 +171,12 @@ def test_the_command_tells_what_went_wrong(tmp_path: Path, monkeypatch: pytest.M
 _WALK = """
 import sys
 from pathlib import Path
-from conformance.explore.record import save_walk
+from conformance.explore.record import as_tried, save_walk
+from conformance.explore.setting import Setting
 from conformance.explore.tally import Tally
 from conformance.explore.walk import Walker
-save_walk(Path(sys.argv[1]), Walker(Tally()).walk(int(sys.argv[2]), 80), "a walk")
+beside = Walker(Tally()).walk(int(sys.argv[2]), 80)
+save_walk(Path(sys.argv[1]), Setting(beside.model.constants), as_tried(beside))
 """
 
 

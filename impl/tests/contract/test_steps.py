@@ -15,7 +15,6 @@ from threadclaim.errors import (
     SettledRequest,
     UnknownRequest,
     UnknownThread,
-    UsedMessageId,
     WrongAnswer,
 )
 from threadclaim.events import (
@@ -78,14 +77,6 @@ async def test_post_asks_for_nothing(world: World) -> None:
     assert (await world.asked(), await world.taken()) == (None, None)
     assert await world.do(Claim("t", "h-1", TTL)) == NothingAsked()
     assert await world.storage.stranded(world.scope) == Stranded()
-
-
-@pytest.mark.parametrize("kind", [Send, Post])
-async def test_used_message_id(kind: type[Send | Post], world: World) -> None:
-    """A used message id is refused, with the same text or another, in any thread, and changes nothing."""
-    await world.send("m-1")
-    for thread_id, text in [("t", "Text of m-1"), ("u", "Another")]:
-        await world.refuses(UsedMessageId, kind(thread_id, MessagePosted("m-1", text), ANN))
 
 
 async def test_unknown_thread(world: World) -> None:

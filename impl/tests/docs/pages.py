@@ -43,6 +43,15 @@ def blocks_of(page: str) -> list[Block]:
     return found
 
 
+def as_module(page: str) -> str:
+    """A page's blocks as a module for type checkers: one async function, each line where the page has it."""
+    lines = ["async def page() -> None:"] + [""] * page.count("\n")
+    for block in blocks_of(page):
+        for number, line in enumerate(block.code.splitlines(), block.line - 1):
+            lines[number] = f"    {line}" if line else ""
+    return "\n".join([*lines, "    pass", ""])
+
+
 async def run(name: str, page: str) -> list[str]:
     """Run a page's blocks in order, in one namespace, as if in an async function; give what each prints.
 

@@ -186,9 +186,10 @@ async def test_a_message_sent_again_with_its_id_is_refused(world: World) -> None
     world.faulty.fail(Send, effect=True)
     with pytest.raises(StorageDownError):
         await runner.send(world.ann, "t", "one", message_id="m")
-    with pytest.raises(UsedMessageId):
+    with pytest.raises(UsedMessageId) as refused:
         await runner.send(world.ann, "t", "one", message_id="m")
     await world.settle()
+    assert refused.value.repeats == next(entry for entry in await world.ann.read() if entry.is_message)
     assert world.desk.told == ["one"]
     assert len(await world.entries(MessagePosted)) == 1
 

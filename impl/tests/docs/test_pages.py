@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import ROOT, blocks_of
+from tests.docs.pages import ROOT, as_module, blocks_of
 from threadclaim.limits import table
 
 HERE = Path(__file__).parent
@@ -67,6 +67,36 @@ def test_agent_page_begins_with_ten_lines() -> None:
     assert len([line for line in first.code.splitlines() if line.strip()]) == 10
 
 
+PAGES = ["README.md", "docs/agent.md"]
+"""The pages with blocks of Python."""
+
+CACHE = ROOT / "build" / "mypy-of-pages"
+"""What mypy keeps, so that only the first run takes long."""
+
+
+def mypy(folder: Path, pages: dict[str, str]) -> str:
+    """What mypy finds in these pages' code, by their names: nothing, if all is well."""
+    for name, page in pages.items():
+        (folder / name).write_text(as_module(page), encoding="utf-8")
+    settings = folder / "mypy.ini"  # as a reader has it, and not as strict as this project
+    settings.write_text(f"[mypy]\nstrict = True\nmypy_path = {ROOT / 'impl'}\n", encoding="utf-8")
+    options = ["--config-file", str(settings), "--cache-dir", str(CACHE), "--no-error-summary"]
+    return python("-m", "mypy", *options, *(str(folder / name) for name in pages)).stdout
+
+
+def test_code_is_what_a_strict_type_checker_accepts(tmp_path: Path) -> None:
+    """So that what is copied from a page is no reader's first error."""
+    pages = {f"{Path(name).stem}.py": (ROOT / name).read_text(encoding="utf-8") for name in PAGES}
+    assert mypy(tmp_path, pages) == ""
+
+
+def test_code_of_a_wrong_type_is_noticed(tmp_path: Path) -> None:
+    """On its line of the page, across blocks."""
+    page = "# Page\n\n```python\nx = 1\n```\n\n```python\nawait x\nx = ''\n```\n"
+    found = mypy(tmp_path, {"wrong.py": page})
+    assert [line.partition("wrong.py:")[2].partition(":")[0] for line in found.splitlines()] == ["8", "9"]
+
+
 def test_readme_shows_the_demo() -> None:
     """What the README shows of it is what it prints."""
     ran = python("-m", "threadclaim", "demo")
@@ -85,6 +115,14 @@ def test_links_lead_somewhere(page: str) -> None:
     path = ROOT / page
     links = re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8"))
     assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "DESIGN.md", "spec/README.md", "impl/tests/README.md"])
+def test_commands_are_those_of_a_clone(page: str) -> None:
+    """What set-up installs is in .venv, and nowhere else."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    commands = re.findall(r"`([^`]*python -m (?:conformance|pytest)[^`]*)`", text)
+    assert [command for command in commands if not command.startswith(".venv/bin/python -m ")] == []
 
 
 # ---- The tables of what may run twice.

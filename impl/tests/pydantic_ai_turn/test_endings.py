@@ -36,7 +36,9 @@ LOOK = ToolCallPart("look", {}, "a")
 def turn_input(*prompt: Envelope, history: tuple[bytes | None, ...] = ()) -> TurnInput:
     """A turn of the run "run" with this prompt."""
     chunks = [chunk for chunk in history if chunk is not None]
-    return TurnInput("thread", "run", PersonActor("ann"), prompt, history=chunks)
+    return TurnInput(
+        "thread", "run", PersonActor("ann"), prompt, history=chunks, started_by=PersonActor("ann")
+    )
 
 
 async def carry_out(turn: Turn, given: TurnInput, *arrived: Envelope) -> Outcome:

@@ -75,7 +75,7 @@ def deferring_agent(model: FunctionModel, ran: list[str] | None = None) -> Agent
 
 def start(*prompt: Envelope) -> TurnInput:
     """A turn that starts a run."""
-    return TurnInput("thread", "run", ANN, prompt)
+    return TurnInput("thread", "run", ANN, prompt, started_by=ANN)
 
 
 def resume(
@@ -85,7 +85,9 @@ def resume(
     assert isinstance(paused, Paused)
     assert paused.history is not None
     answered = {request_id: Answered(answer, ANN, 10) for request_id, answer in answers.items()}
-    return TurnInput("thread", "run", ANN, beside, paused.requests, answered, [earlier, paused.history])
+    return TurnInput(
+        "thread", "run", ANN, beside, paused.requests, answered, [earlier, paused.history], started_by=ANN
+    )
 
 
 async def carry_out(agent: Agent[object, Any], given: TurnInput, *arrived: Envelope) -> Outcome:
@@ -242,7 +244,7 @@ async def test_a_paused_run_that_is_given_up_is_gone_on_from(model_of: Replies, 
     agent = deferring_agent(model_of([ASK], "done"))
     paused = await carry_out(agent, start(posted(1, "hello")))
     assert paused.history is not None
-    given = TurnInput("thread", "next", ANN, [posted(5, "more")], history=[paused.history])
+    given = TurnInput("thread", "next", ANN, [posted(5, "more")], history=[paused.history], started_by=ANN)
     done = await carry_out(agent, given)
     assert isinstance(done, Completed)
     assert list(returns(requests[-1])) == ["ask"]
@@ -271,7 +273,9 @@ async def test_a_resumption_that_fails_first_closes_the_calls(model_of: Replies,
     assert failed.history is not None
     kept = ModelMessagesTypeAdapter.validate_json(failed.history)
     assert prompt_texts(kept) == ["be quick"]
-    given = TurnInput("thread", "next", ANN, [posted(5, "more")], history=[paused.history, failed.history])
+    given = TurnInput(
+        "thread", "next", ANN, [posted(5, "more")], history=[paused.history, failed.history], started_by=ANN
+    )
     assert isinstance(await carry_out(agent, given), Completed)
     assert set(returns(requests[-1])) == {"pay", "ask"}
     assert prompt_texts(requests[-1]) == ["hello", "be quick", "more"]
@@ -295,7 +299,7 @@ async def test_requests_that_no_log_can_hold_fail_the_run(model_of: Replies) -> 
     assert isinstance(failed, Failed)
     assert "NUL" in failed.error
     assert failed.history is not None
-    given = TurnInput("thread", "next", ANN, [posted(5, "more")], history=[failed.history])
+    given = TurnInput("thread", "next", ANN, [posted(5, "more")], history=[failed.history], started_by=ANN)
     assert isinstance(await carry_out(agent, given), Completed)
 
 

@@ -26,7 +26,9 @@ def begin(
     agent: Agent[object, str], steering: QueuedSteering | None = None, executor: Executor | None = None
 ) -> "asyncio.Task[Outcome]":
     """A turn that goes on in a task of its own."""
-    given = TurnInput("thread", "run", PersonActor("ann"), [posted(1, "hello")])
+    given = TurnInput(
+        "thread", "run", PersonActor("ann"), [posted(1, "hello")], started_by=PersonActor("ann")
+    )
     options = PydanticAITurn(agent, executor=executor)
     turn = options.run(given, steering or QueuedSteering(), RecordedFacts())
     return asyncio.get_running_loop().create_task(turn)
@@ -154,7 +156,9 @@ async def test_a_model_call_is_over_once_a_run_has_stopped() -> None:
         assert [event async for event in events] == []
 
     agent: Agent[object, str] = Agent(FunctionModel(stream_function=stream))
-    given = TurnInput("thread", "run", PersonActor("ann"), [posted(1, "hello")])
+    given = TurnInput(
+        "thread", "run", PersonActor("ann"), [posted(1, "hello")], started_by=PersonActor("ann")
+    )
     turn = PydanticAITurn(agent, event_stream_handler=handler)
     running = asyncio.create_task(turn.run(given, QueuedSteering(posted(2, "hurry")), RecordedFacts()))
     await reach(reached, running)
@@ -189,7 +193,9 @@ async def test_a_stop_through_anyio_ends_in_order(model_of: Replies) -> None:
 
     async def carry_out() -> None:
         """Keep the turn's outcome."""
-        given = TurnInput("thread", "run", PersonActor("ann"), [posted(1, "hello")])
+        given = TurnInput(
+            "thread", "run", PersonActor("ann"), [posted(1, "hello")], started_by=PersonActor("ann")
+        )
         outcomes.append(await PydanticAITurn(agent).run(given, QueuedSteering(), RecordedFacts()))
 
     async with anyio.create_task_group() as group:
@@ -249,7 +255,14 @@ async def test_a_stopped_run_can_be_gone_on_from(model_of: Replies, requests: Re
     assert isinstance(stopped, Stopped)
     assert stopped.delivered == (2,)
     assert stopped.history is not None
-    given = TurnInput("thread", "next", PersonActor("ann"), [posted(3, "more")], history=[stopped.history])
+    given = TurnInput(
+        "thread",
+        "next",
+        PersonActor("ann"),
+        [posted(3, "more")],
+        history=[stopped.history],
+        started_by=PersonActor("ann"),
+    )
     done = await PydanticAITurn(agent).run(given, QueuedSteering(), RecordedFacts())
     assert isinstance(done, Completed)
     assert prompt_texts(requests[-1]) == ["hello", "hurry", "more"]

@@ -35,7 +35,7 @@ Replies = Callable[..., FunctionModel]
 
 def turn_input(*prompt: Envelope, **more: Any) -> TurnInput:  # noqa: ANN401  # any of TurnInput's fields
     """A turn of the run "run" with this prompt."""
-    return TurnInput("thread", "run", PersonActor("ann"), prompt, **more)
+    return TurnInput("thread", "run", PersonActor("ann"), prompt, **more, started_by=PersonActor("ann"))
 
 
 async def carry_out(turn: Turn, given: TurnInput, *arrived: Envelope) -> Outcome:

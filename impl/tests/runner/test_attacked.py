@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from threadclaim.errors import ClaimLost, LimitError, RequestError, RunFailure, RunLeft, WrongAnswer
+from threadclaim.errors import (
+    ClaimLost,
+    RequestError,
+    RunFailure,
+    RunLeft,
+    WrongAnswer,
+)
 from threadclaim.events import Custom, FormValues, Reply, Request, RunEnded
 from threadclaim.runner import Runner
 from threadclaim.steps import Claim, LookAgain, StartRun
-from threadclaim.testing import Complete, Raise, ScriptedTurn, Take
+from threadclaim.testing import Complete, Raise, Take
 from threadclaim.turn import Completed, Failed, Paused, Stopped
 
 if TYPE_CHECKING:
@@ -346,13 +352,6 @@ async def test_a_schema_that_is_none_or_looks_elsewhere_refuses_the_values(
     await world.paused(runner, Request("f", "form", "ask_form", {}, schema))
     with pytest.raises(WrongAnswer, match="schema"):
         await runner.answer(world.ann, "t", {"f": FormValues({"name": "x"})})
-
-
-@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), "x", None])
-def test_how_long_closing_may_wait_is_a_number_of_seconds(seconds: Any) -> None:  # noqa: ANN401  # anything
-    """At the door."""
-    with pytest.raises(LimitError):
-        Runner(ScriptedTurn(), None, close_within=seconds)  # type: ignore[arg-type]  # it comes to no storage
 
 
 async def test_a_text_is_no_list_of_threads(world: World) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
+from pydantic_ai import Agent
 
+from threadclaim.direct import run_directly
 from threadclaim.errors import (
     LimitError,
     RequestError,
@@ -14,11 +18,15 @@ from threadclaim.errors import (
     UnknownThread,
     UsedMessageId,
     WrongAnswer,
+    WrongType,
 )
-from threadclaim.events import AnyAnswer, Approve, Deny, FormValues, PersonActor, Reply, Request
+from threadclaim.events import AnyAnswer, Approve, Custom, Deny, FormValues, PersonActor, Reply, Request
 from threadclaim.limits import MAX_ID_LENGTH, MAX_TEXT_BYTES
+from threadclaim.pydantic_ai import PydanticAITurn
 from threadclaim.runner import Runner
-from threadclaim.workspace import Workspaces
+from threadclaim.storage import InMemoryStorage
+from threadclaim.turn import Completed, TurnInput
+from threadclaim.workspace import Workspace, Workspaces
 
 if TYPE_CHECKING:
     from tests.runner.conftest import World
@@ -51,20 +59,173 @@ async def expect_refused(world: World, runner: Runner, error: type[Exception], *
         "\ud800",
         "x" * (MAX_TEXT_BYTES + 1),
         "é" * (MAX_TEXT_BYTES // 2 + 1),
-        b"bytes",
-        None,
     ],
 )
-async def test_a_text_beyond_the_limits_is_refused(world: World, text: object) -> None:
-    """Empty or blank, with a NUL or a lone surrogate, too long in bytes, or no text."""
+async def test_a_text_beyond_the_limits_is_refused(world: World, text: str) -> None:
+    """Empty or blank, with a NUL or a lone surrogate, or too long in bytes."""
     await expect_refused(world, world.runner(), LimitError, text=text)
 
 
-@pytest.mark.parametrize("given", ["", "a\0b", "\udfff", "x" * (MAX_ID_LENGTH + 1), 7])
+@pytest.mark.parametrize("given", ["", "a\0b", "\udfff", "x" * (MAX_ID_LENGTH + 1)])
 @pytest.mark.parametrize("name", ["message_id", "thread_id"])
 async def test_an_id_beyond_the_limits_is_refused(world: World, name: str, given: object) -> None:
     """A message's and a thread's."""
     await expect_refused(world, world.runner(), LimitError, **{name: given})
+
+
+@pytest.mark.parametrize("given", [b"bytes", None, 7])
+@pytest.mark.parametrize("name", ["text", "message_id", "thread_id"])
+async def test_what_is_no_text_is_refused(world: World, name: str, given: object) -> None:
+    """Whatever is to be a text; a message may have no id."""
+    if (name, given) != ("message_id", None):
+        await expect_refused(world, world.runner(), WrongType, **{name: given})
+
+
+def commands(runner: Runner, workspace: Workspace) -> list[Callable[[], Awaitable[object]]]:
+    """Every call of a runner that is given a workspace."""
+
+    async def running() -> object:
+        return runner.running(workspace, "t")
+
+    return [
+        lambda: runner.send(workspace, "t", "text"),
+        lambda: runner.answer(workspace, "t", {"q": Reply("yes")}),
+        lambda: runner.resume(workspace, "t"),
+        lambda: runner.stop(workspace, "t"),
+        lambda: runner.recover(workspace),
+        running,
+    ]
+
+
+async def test_a_workspace_of_another_storage_is_refused(world: World) -> None:
+    """Its message would be committed where nobody looks for it, into a thread that has its id by chance."""
+    elsewhere = Workspaces(InMemoryStorage()).workspace("tenant", "workspace", PersonActor("ann"))
+    runner = world.runner()
+    head = await world.ann.head()
+    for command in commands(runner, elsewhere):
+        with pytest.raises(RequestError, match="another storage"):
+            await command()
+    assert await world.ann.head() == head
+
+
+async def test_what_is_no_workspace_is_refused(world: World) -> None:
+    """A storage, all of its workspaces, a name."""
+    for given in (world.ann.storage, Workspaces(world.ann.storage), "acme", None):
+        for command in commands(world.runner(), given):  # type: ignore[arg-type]  # what is refused
+            with pytest.raises(WrongType, match=r"Workspaces\(storage\).workspace"):
+                await command()
+
+
+class Nothing:
+    """An object that has none of what is asked for."""
+
+
+class RunsOtherwise:
+    """What has a `run` that takes no turn."""
+
+    async def run(self, prompt: str) -> str:
+        """Answer."""
+        return prompt
+
+
+@pytest.mark.parametrize(
+    ("agent", "told"),
+    [
+        (Agent("test"), r"PydanticAITurn\(agent\)"),
+        (Agent, "the class Agent"),
+        (PydanticAITurn, "the class PydanticAITurn"),
+        (Nothing(), "Nothing, which has no method run"),
+        (RunsOtherwise(), "RunsOtherwise, which has no method run"),
+        ("agent", "of type str"),
+        (None, "of type NoneType"),
+    ],
+)
+async def test_what_is_no_turn_is_refused(world: World, agent: Any, told: str) -> None:  # noqa: ANN401
+    """As the runner is made, or a run is made directly; nothing is consumed."""
+    with pytest.raises(WrongType, match=told):
+        Runner(agent, world.faulty)
+    with pytest.raises(WrongType, match=told):
+        await run_directly(world.ann, "t", agent, "text")
+    assert await world.ann.head() == 1
+
+
+async def test_whatever_runs_as_a_turn_does_is_accepted(world: World) -> None:
+    """Its class does not matter; nor does one that cannot be asked what it takes."""
+
+    class Mine:
+        """A turn of no framework."""
+
+        async def run(self, _turn: object, _steering: object, _facts: object, _more: int = 0) -> Completed:
+            """Be done."""
+            return Completed(None, None)
+
+    mine: Any = Mine()
+    Runner(mine, world.faulty)
+    Runner(Mock(spec_set=["run"]), world.faulty)
+
+
+async def test_what_is_no_storage_is_refused(world: World) -> None:
+    """A workspace, its class, a path: as a runner or workspaces are made of it."""
+    no_storages: list[tuple[Any, str]] = [
+        (world.ann, "`.storage`"),
+        (Workspaces(world.ann.storage), "`.storage`"),
+        (InMemoryStorage, "the class InMemoryStorage"),
+        (Nothing(), "no method transact"),
+        ("threads.db", r"InMemoryStorage\(\)"),
+        (None, "of type NoneType"),
+    ]
+    for given, told in no_storages:
+        with pytest.raises(WrongType, match=told):
+            Runner(world.agent, given)
+        with pytest.raises(WrongType, match=told):
+            Workspaces(given)
+
+
+async def test_what_is_no_function_is_refused(world: World) -> None:
+    """A value where a function that makes it is expected."""
+    wrong: Any = "value"
+    with pytest.raises(WrongType, match=r"turn_context is of type str. Give a function"):
+        Runner(world.agent, world.faulty, turn_context=wrong)
+    with pytest.raises(WrongType, match="new_id"):
+        Runner(world.agent, world.faulty, new_id=wrong)
+    with pytest.raises(WrongType, match="new_id"):
+        Workspaces(world.faulty, new_id=wrong)
+    with pytest.raises(WrongType, match=r"deps is of type str. Give a function"):
+        PydanticAITurn(Agent("test"), deps=wrong)
+    with pytest.raises(WrongType, match="event_stream_handler"):
+        PydanticAITurn(Agent("test"), event_stream_handler=wrong)
+    with pytest.raises(WrongType, match="usage_limits"):
+        PydanticAITurn(Agent("test"), usage_limits=wrong)
+    with pytest.raises(WrongType, match="executor"):
+        PydanticAITurn(Agent("test"), executor=wrong)
+    with pytest.raises(WrongType, match="Give an agent of pydantic-ai's"):
+        PydanticAITurn(wrong)
+
+
+async def test_a_turn_context_that_is_not_decorated_is_told_so(world: World) -> None:
+    """Its turn has consumed nothing."""
+
+    async def bare(_turn: TurnInput) -> AsyncGenerator[None]:
+        yield
+
+    runner = world.runner(turn_context=bare)  # type: ignore[arg-type]  # what is refused
+    with pytest.raises(TypeError, match="asynccontextmanager"):
+        await runner.send(world.ann, "t", "text")
+    assert world.agent.runs == []
+
+
+async def test_what_is_no_claim_is_refused(world: World) -> None:
+    """A hold where its holder is expected, and a holder where the hold is."""
+    holder: Any = "holder"
+    with pytest.raises(WrongType, match="claim_thread"):
+        await run_directly(world.ann, "t", world.agent, "text", held=holder)
+    async with world.ann.claim_thread("t") as held:
+        hold: Any = held
+        with pytest.raises(WrongType, match=r"held\.holder"):
+            await world.ann.commit(Custom("x"), thread_id="t", claim=hold)
+    event: Any = Custom("x")
+    with pytest.raises(WrongType, match="a list of them"):
+        await world.ann.record(event, thread_id="t")
 
 
 async def test_what_is_just_within_the_limits_is_carried_out(world: World) -> None:
@@ -181,3 +342,10 @@ async def test_a_claim_ttl_beyond_the_limits_is_refused(world: World, ttl: float
     """As the runner is made."""
     with pytest.raises(LimitError):
         world.runner(ttl=ttl)
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), "x", None])
+async def test_how_long_closing_may_wait_is_a_number_of_seconds(world: World, seconds: Any) -> None:  # noqa: ANN401
+    """As the runner is made."""
+    with pytest.raises((LimitError, WrongType), match="close_within"):
+        world.runner(close_within=seconds)

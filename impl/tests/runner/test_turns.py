@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.runner.conftest import QUESTION
+from threadclaim.direct import run_directly
 from threadclaim.errors import RunLeft
-from threadclaim.events import RunEnded
+from threadclaim.events import Reply, RunEnded
 from threadclaim.runner import Runner
 from threadclaim.steps import EndRun, StartRun
 from threadclaim.testing import Complete, Fail, Pause, Raise, Take
@@ -29,6 +32,47 @@ pytestmark = pytest.mark.anyio
 async def ended(world: World) -> list[RunEnded]:
     """The ends of the thread's runs."""
     return [e.event for e in await world.ann.read(threads=["t"]) if isinstance(e.event, RunEnded)]
+
+
+# ---- Whose it is.
+
+
+async def test_a_run_stays_its_starters_whoever_answers(world: World) -> None:
+    """Ann's, though Bob answers it, by a command and then by a message: only whom it acts for changes."""
+    runner = world.runner()
+    await world.paused(runner, QUESTION)
+    world.agent.then(Pause((replace(QUESTION, id="again"),)))
+    await runner.answer(world.bob, "t", {"q": Reply("Bob's")})
+    await world.settle()
+    await runner.send(world.bob, "t", "Bob's message")
+    await world.settle()
+    await runner.send(world.bob, "t", "Bob's own run")
+    await world.settle()
+    ann, bob = world.ann.actor, world.bob.actor
+    turns = [run.turn for run in world.agent.runs]
+    assert [(turn.started_by, turn.actor) for turn in turns] == [
+        (ann, ann),
+        (ann, bob),
+        (ann, bob),
+        (bob, bob),
+    ]
+    assert len({turn.run_id for turn in turns[:3]}) == 1
+
+
+async def test_a_run_that_another_asks_for_is_its_messages_authors(world: World) -> None:
+    """Ann's message, for which Bob asks: it is her run. So is one that she makes directly and Bob answers."""
+    await world.ann.post_message("t", "Ann's")
+    runner = world.runner()
+    await runner.resume(world.bob, "t")
+    await world.settle()
+    world.agent.then(Pause((QUESTION,)))
+    async with world.ann.claim_thread("t") as held:
+        await run_directly(world.ann, "t", world.agent, "directly", held=held)
+    await runner.answer(world.bob, "t", {"q": Reply("Bob's")})
+    await world.settle()
+    ann, bob = world.ann.actor, world.bob.actor
+    turns = [run.turn for run in world.agent.runs]
+    assert [(turn.started_by, turn.actor) for turn in turns] == [(ann, ann), (ann, ann), (ann, bob)]
 
 
 # ---- Notices.

@@ -26,12 +26,12 @@ class MortalStorage:
     """A storage as one process reaches it: once that is dead, no call of it takes effect or is answered.
 
     A call that was under way as the process died may have taken effect; its answer is never heard. `heard` is
-    told of each step of this process that took effect.
+    told of each step of this process that took effect; `inner` is the storage that it passes all on to.
     """
 
     def __init__(self, inner: Storage, heard: Heard = _hear_nothing) -> None:
         """Reach `inner`, alive."""
-        self._inner, self._heard = inner, heard
+        self.inner, self._heard = inner, heard
         self._is_dead = False
         self._callers: set[asyncio.Task[Any]] = set()
 
@@ -56,23 +56,23 @@ class MortalStorage:
     async def transact(self, scope: Scope, step: Step[T]) -> T:
         """Run a step, as `Storage.transact` says."""
         await self.living()
-        result = await self._inner.transact(scope, step)
+        result = await self.inner.transact(scope, step)
         await self.living()
         await self._heard(step, result)
         return result
 
     def subscribe(self, scope: Scope, after_seq: int) -> AsyncIterator[Envelope]:
         """Follow the log, as `Storage.subscribe` says."""
-        return _Following(self._inner.subscribe(scope, after_seq), self.living)
+        return _Following(self.inner.subscribe(scope, after_seq), self.living)
 
     async def stranded(self, scope: Scope) -> Stranded:
         """List the threads that a sweep is for."""
         await self.living()
-        return await self._inner.stranded(scope)
+        return await self.inner.stranded(scope)
 
     def on_release(self, told: Released) -> Callable[[], None]:
         """Tell of releases; who is dead hears of none."""
-        return self._inner.on_release(lambda scope, name: None if self._is_dead else told(scope, name))
+        return self.inner.on_release(lambda scope, name: None if self._is_dead else told(scope, name))
 
     async def aclose(self) -> None:
         """The storage below is not this process's to close."""

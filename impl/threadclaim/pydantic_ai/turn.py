@@ -20,7 +20,8 @@ from pydantic_ai import (
 from pydantic_ai.agent import AbstractAgent, EventStreamHandler
 from pydantic_core import to_json
 
-from threadclaim.errors import RunFailure, said
+from threadclaim.door import check_function, check_kind
+from threadclaim.errors import RunFailure, WrongType, kind_of, said
 from threadclaim.events import RunEnded, RunPaused
 from threadclaim.limits import escaped, event_json
 from threadclaim.pydantic_ai.capability import TurnCapability
@@ -52,8 +53,11 @@ _TURN: ContextVar[TurnInput] = ContextVar("threadclaim.turn")
 def current_turn() -> TurnInput:
     """The turn that is being carried out: for a tool, or whatever it calls.
 
-    Its `key` is the same however often the turn is tried. A tool that passes it on, with the id of its own
-    call if the agent may call it more than once, makes its effects idempotent.
+    Its `key` is the same for all that a tool may see of the turn (ADR-0055). A tool that passes it on, with
+    the id of its own call if the agent may call it more than once, makes its effects idempotent.
+
+    Returns:
+        The turn's input: whose run it is (`started_by`), who it acts for (`actor`), its thread, its `key`.
 
     Raises:
         LookupError: if no turn is being carried out where it is called.
@@ -96,7 +100,18 @@ class PydanticAITurn(Generic[DepsT]):
                 stopped, so a run that is stopped ends when they have returned. Give an executor here, and not
                 to the agent, whose own (`UseThreadExecutor`) is not waited for.
             notices: Whether the agent is told of the notices since the thread's last turn, beside its prompt.
+
+        Raises:
+            WrongType: if one of these is something else.
         """
+        if not isinstance(agent, AbstractAgent):
+            raise WrongType(
+                f"The agent is {kind_of(agent)}. Give an agent of pydantic-ai's: Agent('test'), say."
+            )
+        check_function("deps", deps, "a TurnInput, and gives the agent's dependencies")
+        check_function("event_stream_handler", event_stream_handler, "a RunContext and the events")
+        check_kind("usage_limits", usage_limits, UsageLimits)
+        check_kind("executor", executor, Executor)
         self.agent, self.deps, self.usage_limits = agent, deps, usage_limits
         self.event_stream_handler, self.executor, self.notices = event_stream_handler, executor, notices
 

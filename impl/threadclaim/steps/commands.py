@@ -10,6 +10,9 @@ from threadclaim.steps.loads import load_thread, save_ask
 from threadclaim.storage.protocol import Transaction
 from threadclaim.thread import Run
 
+WINDOW, WINDOWS = 100, 10
+"""How many of a thread's entries are read at once, and how often, for the message that a used id is of."""
+
 
 @dataclass(frozen=True, slots=True)
 class Send:
@@ -38,8 +41,26 @@ class Post:
         """Raises UnknownThread, or UsedMessageId, as of a message that was committed before."""
         await load_thread(tx, self.thread_id)
         if await tx.is_used(self.message.message_id):
-            raise UsedMessageId(self.message.message_id)
+            raise UsedMessageId(self.message.message_id, await self._repeated(tx))
         return await tx.append(self.message, actor=self.actor, thread_id=self.thread_id)
+
+    async def _repeated(self, tx: Transaction) -> Envelope | None:
+        """The entry that this message repeats to the letter, if it is one of the thread's last.
+
+        Only a refused message costs this: a read of the thread's entries, the newest first, as a retry comes
+        soon. It is bounded, so that nobody can have a long log read by sending an old id again and again.
+        """
+        before: int | None = None
+        for _ in range(WINDOWS):
+            window = await tx.read(before_seq=before, threads=[self.thread_id], limit=WINDOW, last=True)
+            for entry in window:
+                event = entry.event
+                if isinstance(event, MessagePosted) and event.message_id == self.message.message_id:
+                    return entry if (event, entry.actor) == (self.message, self.actor) else None
+            if len(window) < WINDOW:
+                break
+            before = window[0].seq
+        return None
 
 
 @dataclass(frozen=True, slots=True)

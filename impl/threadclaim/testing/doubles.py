@@ -9,7 +9,17 @@ _ANN = PersonActor("ann")
 
 
 def posted(seq: int, text: str, *, actor: Actor = _ANN, notice: bool = False) -> Envelope:
-    """A message of the thread "thread", or a `notice`, as if it were committed at `seq`."""
+    """A message of the thread "thread", as if it were committed at `seq`.
+
+    Args:
+        seq: Its place in the log.
+        text: What it says.
+        actor: Its author; Ann unless named.
+        notice: Whether it is a notice (ADR-0051).
+
+    Returns:
+        It as an entry of the log.
+    """
     event = MessagePosted(f"m{seq}", text, "notice" if notice else "message")
     return Envelope(seq, f"e{seq}", datetime(2026, 1, 1, tzinfo=UTC), actor, event, "thread")
 
@@ -18,7 +28,11 @@ class QueuedSteering:
     """A `threadclaim.turn.Steering` whose messages arrive as a test adds them to `arrived`."""
 
     def __init__(self, *arrived: Envelope) -> None:
-        """Begin with the messages that have arrived, oldest first."""
+        """Begin with some messages.
+
+        Args:
+            *arrived: Those that have arrived, oldest first.
+        """
         self.arrived = list(arrived)
 
     def take(self) -> Sequence[Envelope]:
@@ -35,5 +49,9 @@ class RecordedFacts:
         self.events: list[Event] = []
 
     async def record(self, event: Event) -> None:
-        """Keep an event."""
+        """Keep an event.
+
+        Args:
+            event: What the run did.
+        """
         self.events.append(event)

@@ -2,9 +2,11 @@
 
 import asyncio
 import heapq
+import inspect
 import selectors
 from collections.abc import Callable, Coroutine, Sequence
 from contextvars import Context
+from functools import partial
 from typing import Any, NoReturn, TypeVar, TypeVarTuple
 
 from typing_extensions import override
@@ -25,14 +27,34 @@ class ManualClock:
         return self._now
 
     def advance(self, seconds: float) -> None:
-        """Move on by `seconds`; raises ValueError for fewer than 0, and for a number that is not finite."""
+        """Move on.
+
+        Args:
+            seconds: By how much.
+
+        Raises:
+            ValueError: for fewer than 0, and for a number that is not finite.
+        """
         if not 0 <= seconds < float("inf"):
             raise ValueError(f"A clock moves on by 0 seconds or more, and not by {seconds!r}.")
         self._now += seconds
 
 
+WITHIN = 24 * 60 * 60.0
+"""How much virtual time a loop lets pass unless it is told otherwise, in seconds: a day."""
+
+
+NAMED = 8
+"""How many of the tasks that wait an error names."""
+
+
 class DeadlockError(RuntimeError):
-    """Everything in a virtual-time loop waits for something that nothing will bring about."""
+    """What a virtual-time loop runs waits for something that nothing will bring about.
+
+    Either everything waits and no timer is set; or timers have come for as long as the loop lets time pass
+    (`within`), as while a runner renews its claim for a turn that never ends. The message names the tasks
+    that wait.
+    """
 
 
 class _Selector(selectors.SelectSelector):
@@ -76,26 +98,50 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
     So `asyncio.sleep(30)` takes no time, and `loop.time()`, from 0, says exactly how much would have passed.
     It is deterministic as far as its callbacks are: timers of the same time come in the order of creation.
-    It waits for nothing outside: there are no threads (`run_in_executor` raises), and no sockets to wait
-    for. If everything waits and there is no timer, it raises `DeadlockError`.
+    It waits for nothing outside: there are no sockets to wait for, and no threads, so write tools and
+    scripted models as `async def` (`run_in_executor` raises, and says so).
+
+    It raises `DeadlockError` if everything waits and no timer is set, and once more than `within` seconds
+    have passed: a runner whose turn never ends renews its claim for ever, so that a timer is always set.
 
     With anyio's pytest plugin, give it as the backend's `loop_factory`; else use `VirtualTimeLoop.run`.
     """
 
     _scheduled: list[asyncio.TimerHandle]  # asyncio's own heap of timers
 
-    def __init__(self) -> None:
-        """Start at time 0."""
+    def __init__(self, *, within: float = WITHIN) -> None:
+        """Start at time 0.
+
+        Args:
+            within: How much virtual time may pass, in seconds; `float("inf")` for as much as there is. It
+                costs what is done in it: a claim of 30 s that is renewed for a day, about a real second.
+
+        Raises:
+            ValueError: if it is not above 0.
+        """
         self._now, self._orders = 0.0, 0
+        self._within = self._until = within
         super().__init__(_Selector(self.jump))
+        if not within > 0:
+            self.close()
+            raise ValueError(f"Time is to pass within more than 0 seconds, and not within {within!r}.")
 
     @staticmethod
-    def run(main: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine to its end on a loop of its own, as `asyncio.run` does; returns its result.
+    def run(main: Coroutine[Any, Any, T], *, within: float = WITHIN) -> T:
+        """Run a coroutine to its end on a loop of its own, as `asyncio.run` does.
 
-        Raises what it raises, and `DeadlockError` if it waits for what nothing will bring about.
+        Args:
+            main: The coroutine.
+            within: How much virtual time may pass, in seconds.
+
+        Returns:
+            Its result.
+
+        Raises:
+            DeadlockError: if it waits for what nothing will bring about, or takes longer than `within`; else
+                what the coroutine raises.
         """
-        with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        with asyncio.Runner(loop_factory=partial(VirtualTimeLoop, within=within)) as runner:
             return runner.run(main)
 
     def time(self) -> float:
@@ -108,13 +154,27 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         return self._orders
 
     def jump(self) -> None:
-        """Go on to the next timer; raises DeadlockError if there is none."""
+        """Go on to the next timer; raises DeadlockError if there is none, or it comes too late."""
         if not self._scheduled:
             raise DeadlockError(
                 "Everything waits, and no timer is set, so nothing would ever happen. Look for an event that "
-                "nobody sets, or for something outside this loop that is waited for."
+                "nobody sets, or for something outside this loop that is waited for." + self._waiting()
             )
-        self._now = max(self._now, self._scheduled[0].when())
+        when = self._scheduled[0].when()
+        if when > self._until:
+            self._until = when + self._within  # for what ends in order once this is raised
+            raise DeadlockError(
+                f"More than {self._within:,g} s of virtual time would pass, and it has not ended. Look for a "
+                "turn that waits for what never comes: its claim is renewed for ever. If so much time is to "
+                "pass, give the loop more of it, as `within`." + self._waiting()
+            )
+        self._now = max(self._now, when)
+
+    def _waiting(self) -> str:
+        """The tasks that wait, in a sentence."""
+        names = sorted(task.get_name() for task in asyncio.all_tasks(self))
+        more = f", and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        return f" These tasks wait: {', '.join(names[:NAMED])}{more}." if names else ""
 
     def call_at(
         self,
@@ -131,8 +191,28 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         return timer
 
     @override
-    def run_in_executor(self, executor: object, func: object, *args: object) -> NoReturn:
+    def run_in_executor(self, executor: object, func: Callable[..., object], *args: object) -> NoReturn:
         """Raises RuntimeError: a thread would take real time, in an order of its own."""
         raise RuntimeError(
-            f"A virtual-time loop runs nothing in threads, so not {func!r} either. Call it directly."
+            f"A virtual-time loop runs nothing in threads, so not {_named(partial(func, *args))} either. "
+            "Is it a tool, or what a FunctionModel calls? Those that are no `async def` are called in "
+            "threads: make it `async def`. Anything else, call directly."
         )
+
+
+def _named(call: Any) -> str:  # noqa: ANN401  # whatever is called
+    """What is called in the end, by its own name if it has one.
+
+    A call comes to a thread in wrappers: pydantic-ai's have what they call as `func`, in their closure.
+    """
+    while (below := _below(call)) is not None:
+        call = below
+    return str(getattr(call, "__qualname__", repr(call)))
+
+
+def _below(call: Any) -> Any:  # noqa: ANN401  # whatever is called
+    """What a wrapper calls; None if this is none."""
+    if isinstance(call, partial):
+        runs_in_context = isinstance(getattr(call.func, "__self__", None), Context) and call.args
+        return call.args[0] if runs_in_context else call.func
+    return inspect.getclosurevars(call).nonlocals.get("func") if inspect.isfunction(call) else None

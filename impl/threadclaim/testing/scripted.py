@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from threadclaim.errors import WrongType, kind_of
 from threadclaim.events import (
     AnyAnswer,
     Approve,
@@ -116,12 +117,32 @@ class ScriptedTurn:
     """
 
     def __init__(self, *scripts: Sequence[Action]) -> None:
-        """Follow these scripts, one for each run, in the order that the runs begin in."""
+        """Follow some scripts.
+
+        Args:
+            *scripts: One for each run, a list of actions, in the order that the runs begin in.
+
+        Raises:
+            WrongType: for an action where a list of them is expected, or the other way about.
+        """
+        for script in scripts:
+            _check_script(script)
         self._scripts = list(scripts)
         self.runs: list[ScriptedRun] = []
 
     def then(self, *script: Action) -> "ScriptedTurn":
-        """Add a script for a run to come; returns this turn."""
+        """Add a script for a run to come.
+
+        Args:
+            *script: Its actions.
+
+        Returns:
+            This turn.
+
+        Raises:
+            WrongType: for what is no action: a list of them, say.
+        """
+        _check_script(script)
         self._scripts.append(script)
         return self
 
@@ -131,7 +152,19 @@ class ScriptedTurn:
         return [seq for run in self.runs for seq in (*run.prompt, *run.delivered)]
 
     async def run(self, turn: TurnInput, steering: Steering, facts: Facts) -> Outcome:
-        """Follow the next script; raises what a `Raise` in it says."""
+        """Follow the next script: see `threadclaim.turn.Turn`.
+
+        Args:
+            turn: What to carry out; it is kept in `runs`.
+            steering: Asked for messages by a `Take`.
+            facts: Told by a `Call`.
+
+        Returns:
+            What the script comes to.
+
+        Raises:
+            BaseException: what a `Raise` in the script says.
+        """
         run = _begin(turn)
         self.runs.append(run)
         script = self._scripts.pop(0) if self._scripts else (Take(),)
@@ -142,6 +175,18 @@ class ScriptedTurn:
                 raise
             run.outcome = Stopped(_history(run), tuple(run.delivered))
         return run.outcome
+
+
+def _check_script(script: Sequence[Action]) -> None:
+    """Accept a sequence of actions; else raise WrongType, as its run would do something else, or nothing."""
+    if not isinstance(script, list | tuple):
+        raise WrongType(f"A script is {kind_of(script)}. Give a list of actions: ScriptedTurn([Complete()]).")
+    for action in script:
+        if not isinstance(action, Take | Call | Wait | Pause | Complete | Fail | Raise):
+            raise WrongType(
+                f"An action of a script is {kind_of(action)}. Give a Take, Call, Wait, Pause, Complete, Fail "
+                "or Raise: ScriptedTurn([Take(), Complete()]) and then(Take(), Complete())."
+            )
 
 
 def _begin(turn: TurnInput) -> ScriptedRun:
