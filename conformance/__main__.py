@@ -64,7 +64,7 @@ def _models(arguments: argparse.Namespace) -> int:
 
 def _replay(arguments: argparse.Namespace) -> int:
     """Run the command `replay`."""
-    return Replay(ROOT, make_console()).run(arguments.traces, arguments.json)
+    return Replay(ROOT, make_console(), storage=arguments.storage).run(arguments.traces, arguments.json)
 
 
 def _mutants(arguments: argparse.Namespace) -> int:
@@ -99,7 +99,9 @@ def _view(arguments: argparse.Namespace) -> int:
 
 def _explore(arguments: argparse.Namespace) -> int:
     """Run the command `explore`."""
-    return Explore(ROOT, make_console()).run(arguments.profile, arguments.seed, arguments.json)
+    return Explore(ROOT, make_console(), storage=arguments.storage).run(
+        arguments.profile, arguments.seed, arguments.json
+    )
 
 
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], _Run]] = {

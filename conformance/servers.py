@@ -1,4 +1,4 @@
-"""A PostgreSQL server to test on: the one that `THREADCLAIM_TEST_DSN` names, or one that ends with this process."""
+"""A PostgreSQL server to test on: the one that `THREADCLAIM_TEST_DSN` names, or one of this process's own."""
 
 import asyncio
 import atexit

@@ -3,7 +3,7 @@
 import argparse
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from conformance.replay.command import Replay
 from conformance.report import AS_EXPECTED, Column, Outcome, Row, add_json, make_table, many
 from conformance.tlc.run import check
 from conformance.tlc.tools import find_tools
+from conformance.world.durable import DURABLE
 
 _COLUMNS = (
     Column("part"),
@@ -26,6 +27,8 @@ _COLUMNS = (
     Column("seconds", number=True),
     Column("result"),
 )
+
+_NAMES = {"sqlite": "a SQLite file", "postgres": "PostgreSQL"}
 
 SEARCHED = 20_000
 """Of how many states a model may be that is searched with every change; the larger ones are nightly."""
@@ -90,6 +93,7 @@ class Verify:
                     f"{many(figures['mutants'], 'mutant')}, within {many(figures['most_steps'], 'step')}"
                 ),
             ),
+            *(part for storage in DURABLE for part in self._over(storage)),
             Part(
                 "search",
                 "the model beside which the runner is stepped is TLC's",
@@ -106,6 +110,25 @@ class Verify:
             ),
         ]
 
+    def _over(self, storage: str) -> Iterator[Part]:
+        """What is run over a durable storage: a part of the walks, and every replay."""
+        root, console = self.root, self.console
+        yield Part(
+            f"explore {storage}",
+            f"it does so over {_NAMES[storage]}",
+            lambda path: Explore(root, console, brief=True, storage=storage).run("pull-request", 0, path),
+            lambda figures: (
+                f"{many(figures['steps'], 'step')}, {figures['actions_reached']} of {figures['actions']} "
+                "actions"
+            ),
+        )
+        yield Part(
+            f"replay {storage}",
+            f"TLC's counterexamples, over {_NAMES[storage]}",
+            lambda path: Replay(root, console, brief=True, storage=storage).run([], path),
+            lambda figures: many(figures["traces"], "counterexample"),
+        )
+
     def run(self, build: Path | None, path: Path | None) -> int:
         """Run every part, though one before it failed, and print the table.
 
@@ -116,7 +139,7 @@ class Verify:
         for part in self.parts():
             self.console.print(Text(f"== {part.name}", style="bold"))
             began = time.perf_counter()
-            file = folder / f"{part.name}.json"
+            file = folder / f"{part.name.replace(' ', '-')}.json"
             file.unlink(missing_ok=True)
             codes.append(part.run(file))
             rows.append(_row(part, file, codes[-1], time.perf_counter() - began))

@@ -30,11 +30,13 @@ from conformance.report import (
     Outcome,
     Row,
     add_json,
+    add_storage,
     command,
     make_table,
     many,
     print_failures,
 )
+from conformance.world.durable import MEMORY, storage_of
 
 _COLUMNS = (
     Column("action"),
@@ -52,6 +54,7 @@ def add_explore_options(parser: argparse.ArgumentParser) -> None:
         default="pull-request",
         help="how much to explore: pull-request unless given",
     )
+    add_storage(parser)
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="begin with the walks of seed N")
     add_json(parser)
 
@@ -60,12 +63,15 @@ def add_explore_options(parser: argparse.ArgumentParser) -> None:
 class Explore:
     """The command, and what it needs: the project's folder, and the console that it prints to.
 
-    If it is `brief`, it prints its table only if something is not as expected.
+    If it is `brief`, it prints its table only if something is not as expected. `storage` is one of
+    `STORAGES`; over a durable one there are fewer walks, which need not reach every pair of an action and a
+    fault.
     """
 
     root: Path
     console: Console
     brief: bool = False
+    storage: str = MEMORY
     tally: Tally = field(default_factory=Tally)
     speeds: dict[str, int] = field(default_factory=dict)
 
@@ -78,10 +84,15 @@ class Explore:
         wrong: Walked | None = None
         try:
             with quiet():
-                wrong = self._explore(PROFILES[profile], seed)
+                wrong = self._explore(self._profile(profile), seed)
         except KeyboardInterrupt:
             self.console.print("Stopped; this is what was reached.")
         return self._report(profile, seed, wrong, time.perf_counter() - began, json)
+
+    def _profile(self, name: str) -> Profile:
+        """The profile of this name, for the storage."""
+        profile = PROFILES[name]
+        return profile if self.storage == MEMORY else profile.over_a_database()
 
     def _explore(self, profile: Profile, seed: int) -> Walked | None:
         """Explore until a walk goes wrong, and give that one, shrunk; None if none does."""
@@ -103,26 +114,34 @@ class Explore:
 
     def _walks(self, what: str, part: str, agent: str, seeds: range, steps: int) -> Walked | None:
         """Walks that are steered, one for each seed."""
-        walker = Walker(self.tally, make_agent=AGENTS[agent])
+        walker = Walker(self.tally, make_agent=AGENTS[agent], make_storage=storage_of(self.storage))
         with self._part(f"{many(len(seeds), 'walk')} from seed {seeds.start}, {what}", part):
             for seed in seeds:
                 walker.beside = None
                 try:
                     walker.walk(seed, steps)
                 except Exception as error:  # noqa: BLE001  # whatever goes wrong is shrunk, and told
-                    return _shrunk(walker.beside, agent, error)
+                    return self._shrunk(walker.beside, agent, error)
         return None
 
     def _examples(self, profile: Profile, number: int) -> Walked | None:
         """The walks that Hypothesis chooses."""
         found: list[Beside] = []
-        machine = make_machine(self.tally, found.append)
+        machine = make_machine(self.tally, found.append, make_storage=storage_of(self.storage))
         with self._part(f"{many(profile.examples, 'walk')} of Hypothesis's, seed {number}", "hypothesis"):
             try:
                 explore(machine, examples=profile.examples, steps=profile.steps, number=number)
             except Exception as error:  # noqa: BLE001  # whatever goes wrong is shrunk, and told
-                return _shrunk(found[-1] if found else None, STEPPED, error)
+                return self._shrunk(found[-1] if found else None, STEPPED, error)
         return None
+
+    def _shrunk(self, beside: Beside | None, agent: str, error: Exception) -> Walked:
+        """A walk that went wrong, with as few steps as still do; as it was, if it goes well once more."""
+        if beside is None:  # there was no world yet
+            raise error
+        setting = Setting(beside.model.constants, agent, storage=self.storage)
+        shrunk = shrink(setting, beside.tried)
+        return as_it_was(setting, beside, error) if shrunk.error is None else shrunk
 
     @contextmanager
     def _part(self, what: str, part: str) -> Iterator[None]:
@@ -178,11 +197,12 @@ class Explore:
 
     def _missed(self, profile: str, seed: int) -> Iterator[Failure]:
         """What was never reached."""
-        again = command("explore", "--profile", profile, "--seed", seed)
+        over = () if self.storage == MEMORY else ("--storage", self.storage)
+        again = command("explore", "--profile", profile, "--seed", seed, *over)
         tally = self.tally
         if tally.missed_actions:
             yield Failure("actions", [f"Never reached: {', '.join(tally.missed_actions)}."], again)
-        if tally.missed_pairs:
+        if tally.missed_pairs and self.storage == MEMORY:
             named = ", ".join(f"{fault} at {action}" for action, fault in tally.missed_pairs)
             yield Failure("pairs of an action and a fault", [f"Never reached: {named}."], again)
 
@@ -190,15 +210,6 @@ class Explore:
 def _rounds(profile: Profile, seed: int) -> Iterator[int]:
     """The numbers of a profile's rounds."""
     return iter(range(seed, seed + profile.rounds)) if profile.rounds else count(seed)
-
-
-def _shrunk(beside: Beside | None, agent: str, error: Exception) -> Walked:
-    """A walk that went wrong, with as few steps as still do; as it was, if it goes well once more."""
-    if beside is None:  # there was no world yet
-        raise error
-    setting = Setting(beside.model.constants, agent)
-    shrunk = shrink(setting, beside.tried)
-    return as_it_was(setting, beside, error) if shrunk.error is None else shrunk
 
 
 def _row(action: str, tally: Tally) -> Row:

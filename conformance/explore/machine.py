@@ -19,6 +19,7 @@ from conformance.explore.check import check
 from conformance.explore.tally import Tally
 from conformance.explore.walk import SHAPES, Walker, constants_of, may_be
 from conformance.model.model import Model
+from conformance.world.memory import MakeStorage, WorldStorage
 from conformance.world.process import MakeRunner, make_runner
 from conformance.world.world import World
 
@@ -38,6 +39,7 @@ class ExplorationMachine(RuleBasedStateMachine):
 
     tally: Tally
     make: MakeRunner
+    make_storage: MakeStorage
     model: type[Model]
     report: Callable[[Beside], None]
 
@@ -53,7 +55,9 @@ class ExplorationMachine(RuleBasedStateMachine):
         """Begin with a world of this shape."""
         self.tally.begin()
         constants = constants_of(shape)
-        self.beside = Beside(self.model(constants), World(constants, self.make))
+        self.beside = Beside(
+            self.model(constants), World(constants, self.make, make_storage=self.make_storage)
+        )
 
     def actors(self, action: str) -> list[str]:
         """Who may take an action now, by the model."""
@@ -146,12 +150,14 @@ def make_machine(
     report: Callable[[Beside], None],
     make: MakeRunner = make_runner,
     model: type[Model] = Model,
+    make_storage: MakeStorage = WorldStorage,
 ) -> type[ExplorationMachine]:
     """A machine that counts in `tally`, and tells `report` of each walk that goes wrong.
 
     `make` makes the runner of a process, and `model` is what it is stepped beside.
     """
     parts = {"tally": tally, "make": staticmethod(make), "model": model, "report": staticmethod(report)}
+    parts["make_storage"] = staticmethod(make_storage)
     rules = {action: _rule_of(action) for action in ACTIONS}
     return type("ExplorationMachine", (ExplorationMachine,), {**parts, **rules})
 

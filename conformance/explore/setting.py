@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from conformance.model.state import Constants
 from conformance.world.agent import MakeAgent, SteppedAgent
+from conformance.world.durable import MEMORY, STORAGES, storage_of
 from conformance.world.model_agent import ModelAgent
 from conformance.world.process import MakeRunner, make_runner
 from conformance.world.world import World
@@ -25,13 +26,14 @@ MOST_TASKS = 16
 class Setting:
     """The parameters of a world: `World` has no others.
 
-    `agent` is a name of `AGENTS`. `make` makes the runner of a process; no file says it, for a saved walk is
-    walked again on the library as it is.
+    `agent` is a name of `AGENTS`, `storage` one of `STORAGES`. `make` makes the runner of a process; no file
+    says it, for a saved walk is walked again on the library as it is.
     """
 
     constants: Constants
     agent: str = STEPPED
     make: MakeRunner = make_runner
+    storage: str = MEMORY
 
     @contextmanager
     def opened(self) -> Iterator[World]:
@@ -39,7 +41,7 @@ class Setting:
 
         What goes wrong in it is raised, and not what closing it then comes to, which would hide that.
         """
-        world = World(self.constants, self.make, AGENTS[self.agent])
+        world = World(self.constants, self.make, AGENTS[self.agent], storage_of(self.storage))
         try:
             yield world
         except BaseException:
@@ -55,6 +57,7 @@ class Setting:
         processes = len(constants.procs)
         return {
             "agent": self.agent,
+            "storage": self.storage,
             "shape": f"{processes} {len(constants.tasks) // processes}",
             **{name: str(getattr(constants, name)) for name in _BOUNDS},
         }
@@ -63,6 +66,9 @@ class Setting:
     def of(cls, meta: Mapping[str, str]) -> "Setting":
         """Return the setting that a file's `meta` is of; raises ValueError with what is wrong in it."""
         agent, shape = meta.get("agent", ""), meta.get("shape", "").split()
+        storage = meta.get("storage", MEMORY)
+        if storage not in STORAGES:
+            raise ValueError(f"its storage is {storage}, and not {' or '.join(STORAGES)}")
         if agent not in AGENTS:
             raise ValueError(f"its agent is {agent or 'not told'}, and not {' or '.join(AGENTS)}")
         if len(shape) != _SHAPE:
@@ -73,7 +79,7 @@ class Setting:
         if not 1 <= processes * tasks <= MOST_TASKS:
             raise ValueError(f"its shape is {' '.join(shape)}, and there are from 1 to {MOST_TASKS} tasks")
         bounds = {name: _number(meta.get(name, ""), name) for name in _BOUNDS}
-        return cls(Constants.of(processes, tasks, **bounds), agent)
+        return cls(Constants.of(processes, tasks, **bounds), agent, storage=storage)
 
 
 def _number(text: str, what: str) -> int:

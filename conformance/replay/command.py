@@ -25,6 +25,7 @@ from conformance.report import (
     Outcome,
     Row,
     add_json,
+    add_storage,
     command,
     could_not_run,
     make_table,
@@ -33,6 +34,7 @@ from conformance.report import (
 )
 from conformance.selecting import suggestion
 from conformance.tlc.reading import SUFFIX, UnreadableError, read_trace
+from conformance.world.durable import MEMORY
 
 _COLUMNS = (
     Column("trace"),
@@ -50,6 +52,7 @@ def add_replay_options(parser: argparse.ArgumentParser) -> None:
         "traces", nargs="*", type=Path, metavar="TRACE", help="a trace in ITF; traces/*.itf.json unless given"
     )
     parser.add_argument("--all", action="store_true", help="every trace of traces/, which is the default")
+    add_storage(parser)
     add_json(parser)
 
 
@@ -110,7 +113,7 @@ class Replayed:
         return Failure(self.name, self.why, command("replay", self.path))
 
 
-def replay(path: Path, spec: Path) -> Replayed:
+def replay(path: Path, spec: Path, storage: str = MEMORY) -> Replayed:
     """Carry a counterexample out.
 
     Raises:
@@ -120,7 +123,8 @@ def replay(path: Path, spec: Path) -> Replayed:
     trace = recorded(path, spec)
     if (twin := TWINS.get(trace.mutant)) is None:
         raise UnreadableError(f"{path} is of {trace.mutant}, and that has no twin in conformance.mutants.")
-    reproduced, left = on_twin(trace, twin, trace.model), on_library(trace, trace.design)
+    reproduced = on_twin(trace, twin, trace.model, storage)
+    left = on_library(trace, trace.design, storage)
     return Replayed(path, trace.mutant, trace.broken, trace.design, reproduced, left)
 
 
@@ -134,6 +138,7 @@ class Replay:
     root: Path
     console: Console
     brief: bool = False
+    storage: str = MEMORY
 
     def run(self, traces: Sequence[Path], json: Path | None) -> int:
         """Replay the traces, all of traces/ if none is given.
@@ -161,7 +166,7 @@ class Replay:
         began = time.perf_counter()
         with quiet():
             walks = [path for path in paths if read_trace(path)[1].get("kind") == RECORDED]
-            found = [replay(path, self.root / "spec") for path in paths if path not in walks]
+            found = [replay(path, self.root / "spec", self.storage) for path in paths if path not in walks]
             failures = [failure for path in walks for failure in self._walk(path)]
         failures += [each.failure for each in found if not each.ok]
         self._report(found, failures, len(paths))

@@ -19,6 +19,7 @@ from conformance.mutants.twin import Twin
 from conformance.properties import PROPERTIES, Kind, broken
 from conformance.replay.recorded import Recorded, Step
 from conformance.state import PLAIN_NAMES, plain
+from conformance.world.durable import MEMORY
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +59,14 @@ def steps_of(trace: Recorded) -> Iterator[tuple[int, str, Step]]:
     yield len(numbered) + 2, f"{back}, in the second round", trace.back
 
 
-def on_twin(trace: Recorded, twin: Twin, mutant: type[Model]) -> Reproduced:
+def on_twin(trace: Recorded, twin: Twin, mutant: type[Model], storage: str = MEMORY) -> Reproduced:
     """Carry a trace out on the twin; it must come to its end, in its states, and the property must break.
 
     Where it goes back to a state, the twin must come to that state again, and go round once more.
     """
     came, why = 1, ""
     try:
-        with twin.applied(), Setting(trace.constants, make=twin.make).opened() as world:
+        with twin.applied(), Setting(trace.constants, make=twin.make, storage=storage).opened() as world:
             beside = Beside(mutant(trace.constants), world)
             for _, told, step in steps_of(trace):
                 if why := _goes_otherwise(beside, told, step):
@@ -119,7 +120,7 @@ def _property_holds(trace: Recorded, beside: Beside) -> str:
     return ""
 
 
-def on_library(trace: Recorded, model: type[Model] = Model) -> RefusedAt:
+def on_library(trace: Recorded, model: type[Model] = Model, storage: str = MEMORY) -> RefusedAt:
     """Carry a trace out on the library: it must leave it, and no property may break then or after.
 
     `model` is the model that the library is stepped beside: as it is, or with direct runs.
@@ -127,7 +128,7 @@ def on_library(trace: Recorded, model: type[Model] = Model) -> RefusedAt:
     library = LIBRARY if model is DirectModel else Twin("", "The library as it is.", lambda _: None)
     number, due, left = 1, "", None
     try:
-        with library.applied(), Setting(trace.constants).opened() as world:
+        with library.applied(), Setting(trace.constants, storage=storage).opened() as world:
             beside = Beside(model(trace.constants), world)
             for number, _, step in steps_of(trace):
                 due = step.told

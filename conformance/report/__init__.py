@@ -3,7 +3,7 @@
 from conformance.report.codes import AS_EXPECTED, COULD_NOT_RUN, NOT_AS_EXPECTED, could_not_run
 from conformance.report.failures import Failure, print_failures
 from conformance.report.listing import Listing, cells_of
-from conformance.report.options import add_json, add_only
+from conformance.report.options import add_json, add_only, add_storage
 from conformance.report.outcome import Cell, Outcome, Row
 from conformance.report.table import Column, make_console, make_table
 from conformance.report.words import command, many
@@ -20,6 +20,7 @@ __all__ = [
     "Row",
     "add_json",
     "add_only",
+    "add_storage",
     "cells_of",
     "command",
     "could_not_run",

@@ -3,10 +3,19 @@
 import argparse
 from pathlib import Path
 
+from conformance.world.durable import MEMORY, STORAGES
+
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add `--json FILE`, to which a command writes its `Outcome`."""
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all of it to FILE as JSON")
+
+
+def add_storage(parser: argparse.ArgumentParser) -> None:
+    """Add `--storage KIND`, over which the runner is stepped."""
+    parser.add_argument(
+        "--storage", choices=STORAGES, default=MEMORY, help="step the runner over this: memory unless given"
+    )
 
 
 def add_only(parser: argparse.ArgumentParser, what: str) -> None:

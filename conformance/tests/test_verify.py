@@ -11,6 +11,7 @@ from rich.console import Console
 from conformance.__main__ import ROOT
 from conformance.report import Outcome, many
 from conformance.verify import SEARCHED, Part, Verify
+from conformance.world.durable import DURABLE
 
 
 def part(name: str, code: int, *, writes: bool = True) -> Part:
@@ -74,7 +75,14 @@ def test_a_part_that_could_not_run_tells_no_figures(verified: Verified, tmp_path
 def test_the_real_parts_are_all_that_a_pull_request_must_keep() -> None:
     """Models, exploration, replay and mutants; and that the model in Python is TLC's."""
     parts = Verify(Path(), Console()).parts()
-    assert {each.name for each in parts} == {"models", "explore", "replay", "mutants", "search"}
+    assert {each.name for each in parts} == {
+        "models",
+        "explore",
+        "replay",
+        "mutants",
+        "search",
+        *(f"{part} {storage}" for part in ("explore", "replay") for storage in ("sqlite", "postgres")),
+    }
 
 
 def test_the_real_parts_tell_of_one_thing_as_of_one() -> None:
@@ -87,6 +95,8 @@ def test_the_real_parts_tell_of_one_thing_as_of_one() -> None:
         "mutants": "1 mutant, within 1 step",
         "search": "1 model of 1 state",
         "models": "1 state; 1 model, 1 mutant, 1 witness",
+        **{f"explore {storage}": "1 step, 1 of 1 actions" for storage in DURABLE},
+        **{f"replay {storage}": "1 counterexample" for storage in DURABLE},
     }
 
 

@@ -1,19 +1,20 @@
-"""Durable storages in the world: they work on a loop and threads of their own, and the world waits for each call.
+"""Durable storages in the world: they work on a loop of their own, and the world waits for each call.
 
 So a call of theirs takes effect where the world lets it, as in memory: the world does nothing meanwhile.
 """
 
 import asyncio
+import atexit
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine
 from datetime import UTC, datetime
+from functools import cache
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
-from conformance.world.memory import MakeStorage
+from conformance.world.memory import MakeStorage, WorldStorage
 from threadclaim.events import Envelope
 from threadclaim.storage import Scope, SqliteStorage, Step, Stranded, Transaction
 from threadclaim.storage.protocol import Released
@@ -137,25 +138,42 @@ def _sqlite(folder: Path, new_id: Callable[[], str]) -> SqlStorage:
 
 def _postgres(_: Path, new_id: Callable[[], str]) -> SqlStorage:
     """A storage in a database of the server that is named, or of one that ends with this process."""
-    from threadclaim.storage import PostgresStorage  # noqa: PLC0415  # its driver is an extra
-
     from conformance.servers import database  # noqa: PLC0415  # as is the server
+    from threadclaim.storage import PostgresStorage  # noqa: PLC0415  # its driver is an extra
 
     return PostgresStorage(database(), connections=2, poll_interval=POLL, now=_now, new_id=new_id)
 
 
-DURABLE: dict[str, Callable[[Path, Callable[[], str]], SqlStorage]] = {"sqlite": _sqlite, "postgres": _postgres}
+MEMORY = "memory"
+
+OpenDurable = Callable[[Path, Callable[[], str]], SqlStorage]
+
+DURABLE: dict[str, OpenDurable] = {
+    "sqlite": _sqlite,
+    "postgres": _postgres,
+}
 """How a durable storage is opened, given a folder and a source of ids, by its name."""
 
+STORAGES = (MEMORY, *DURABLE)
+"""The kinds of storage that a world may be on."""
 
-@contextmanager
-def durable(name: str) -> Iterator[MakeStorage]:
-    """A durable storage, and what makes a part of it for each world; it is closed as the block is left."""
-    with TemporaryDirectory(prefix="threadclaim-") as folder:
-        outside, numbers, ids = Outside(), count(1), count(1)
-        inner = DURABLE[name](Path(folder), lambda: f"e{next(ids)}")
-        try:
-            yield lambda: DurableWorldStorage(outside, inner, next(numbers))
-        finally:
-            outside.run(inner.aclose())
-            outside.close()
+
+@cache
+def storage_of(name: str) -> MakeStorage:
+    """What makes the storages of worlds, by the name of a kind of storage.
+
+    A durable one is opened once, and has a part for each world; it is closed as this process ends.
+    """
+    if name == MEMORY:
+        return WorldStorage
+    folder = TemporaryDirectory(prefix="threadclaim-")
+    outside, numbers, ids = Outside(), count(1), count(1)
+    inner = DURABLE[name](Path(folder.name), lambda: f"e{next(ids)}")
+
+    def close() -> None:
+        outside.run(inner.aclose())
+        outside.close()
+        folder.cleanup()
+
+    atexit.register(close)
+    return lambda: DurableWorldStorage(outside, inner, next(numbers))
