@@ -236,6 +236,6 @@ def _said(figures: Mapping[str, int | float]) -> str:
         f"{figures['pairs_reached']} of {figures['pairs']} pairs of an action and a fault, "
         f"{figures['apart']:,} times another step between an effect and its answer. After each step "
         f"the world, as it was read, was in a state of the model's; {figures['properties']} properties held "
-        f"of that state, and the step forms of {figures['step_forms']} temporal ones. What the world cannot "
-        "show of it, its ghosts, is the model's own; log and agents were audited against them."
+        f"of that state, and the step forms of {figures['step_forms']} temporal ones. The ghosts that "
+        "the world cannot show are the model's own; log and agents were audited against them."
     )

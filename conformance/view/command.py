@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
 from conformance.report import AS_EXPECTED, NOT_AS_EXPECTED, Outcome, Row, could_not_run
 from conformance.view.page import write_page
@@ -62,6 +63,9 @@ class View:
         except (UnreadableError, OSError) as error:
             return could_not_run(error)
         SwimLanes(self.console, walk, sentences).print()
+        for what, path in (("A page to walk through", options.html), ("JSON of its steps", options.json)):
+            if path is not None:
+                self.console.print(Text(f"{what} is written: {path}"), soft_wrap=True)
         return NOT_AS_EXPECTED if walk.unconfirmed else AS_EXPECTED
 
 

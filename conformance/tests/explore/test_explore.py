@@ -152,6 +152,22 @@ def test_the_command_fails_if_something_was_never_reached(
     assert figures["actions"] == 34
     assert figures["actions_reached"] < 34
     assert figures["violations"] == 0
+    assert (figures["properties"], figures["step_forms"]) == (14, 4)
+
+
+def test_the_command_says_what_was_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And no more: properties of the model's state, in which the world was found."""
+    monkeypatch.setattr(Tally, "missed_actions", [])
+    monkeypatch.setattr(Tally, "missed_pairs", [])
+    code, text, _ = run(tmp_path, monkeypatch, Profile(walks=1, real=1, examples=1, steps=2))
+    told = " ".join(text.split())
+    assert code == 0
+    assert "1 walk from seed 0, stepped agent: " in told
+    assert (
+        "the world, as it was read, was in a state of the model's; 14 properties held of that state" in told
+    )
+    assert "the step forms of 4 temporal ones" in told
+    assert "none broken" not in told
 
 
 def test_the_command_tells_what_went_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
