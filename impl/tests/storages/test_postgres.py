@@ -366,11 +366,11 @@ async def test_cancelled_sends_leave_no_lock_and_no_transaction(
     storage = open_server(connections=3)
     ann = Workspace(storage, scope, ANN)
     await ann.create_thread("t")
-    for number in range(250):
+    for number in range(1000):
         before = asyncio.all_tasks()
         step = Send("t", MessagePosted(f"m-{number}", "x"), ANN)
         sending = asyncio.create_task(storage.transact(scope, step))
-        for _ in range(3 * number % 500):
+        for _ in range(number % 250):
             await asyncio.sleep(0)
         dying = asyncio.all_tasks() - before if number % 2 else {sending}
         for task in dying:

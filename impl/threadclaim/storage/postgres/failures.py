@@ -69,8 +69,6 @@ def of_database() -> Generator[None]:
 def told(failed: DatabaseFailed, dsn: str, *, unheard: bool = False) -> StorageError:
     """The failure as a sentence; `unheard` if a commit was sent whose answer was lost."""
     error, where = failed.error, without_password(dsn)
-    if isinstance(error, StorageError):
-        return error
     if unheard:
         return StorageUnavailable(
             f"The answer to a commit to {where} was lost ({error!r}). It may have taken effect: read the "
