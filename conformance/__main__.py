@@ -42,11 +42,11 @@ if _missing := [name for name, module in NEEDED.items() if _is_missing(module)]:
 from conformance.explore.command import Explore, add_explore_options
 from conformance.matrix import Mutants, add_mutant_options
 from conformance.model.command import Search, add_search_options
-from conformance.models.command import COULD_NOT_RUN, Models, add_options, options_from
+from conformance.models.command import Models, add_options, options_from
 from conformance.models.controls import Controls, add_control_options
 from conformance.models.guards_command import Guards, add_guard_options, guard_options_from
 from conformance.replay.command import Replay, add_replay_options
-from conformance.report import make_console
+from conformance.report import could_not_run, make_console
 from conformance.tlc.run import check
 from conformance.tlc.tools import find_tools
 from conformance.verify import Verify, add_verify_options
@@ -64,7 +64,7 @@ def _models(arguments: argparse.Namespace) -> int:
 
 def _replay(arguments: argparse.Namespace) -> int:
     """Run the command `replay`."""
-    return Replay(ROOT, make_console()).run(arguments.traces, arguments.json)
+    return Replay(ROOT, make_console(), storage=arguments.storage).run(arguments.traces, arguments.json)
 
 
 def _mutants(arguments: argparse.Namespace) -> int:
@@ -99,7 +99,9 @@ def _view(arguments: argparse.Namespace) -> int:
 
 def _explore(arguments: argparse.Namespace) -> int:
     """Run the command `explore`."""
-    return Explore(ROOT, make_console()).run(arguments.profile, arguments.seed, arguments.json)
+    return Explore(ROOT, make_console(), storage=arguments.storage).run(
+        arguments.profile, arguments.seed, arguments.json
+    )
 
 
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], _Run]] = {
@@ -175,8 +177,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return COMMANDS[parsed.command][2](parsed)
     except KeyboardInterrupt:
-        print("Could not run: it was interrupted, so not everything was checked.", file=sys.stderr)
-        return COULD_NOT_RUN
+        return could_not_run("it was interrupted, so not everything was checked.")
+    except OSError as error:  # a file that was asked for cannot be written, say
+        return could_not_run(f"{error}.")
 
 
 if __name__ == "__main__":

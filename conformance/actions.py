@@ -15,6 +15,7 @@ from conformance.world.world import SCOPE, World
 from threadclaim.errors import ClaimLost, RequestError
 from threadclaim.events import Envelope, MessagePosted, RequestAnswered
 from threadclaim.events import Reply as ReplyTo
+from threadclaim.handover import ALL
 from threadclaim.steps import (
     Abandon,
     Claim,
@@ -38,12 +39,17 @@ None of them if it changed nothing that the model holds.
 
 
 class ImpossibleError(Exception):
-    """The world cannot do an action there; `instead` is what the actor would do, if it would do anything."""
+    """The world cannot do an action there; `instead` is what the actor would do, if it would do anything.
 
-    def __init__(self, action: str, actor: str, why: str, instead: str | None = None) -> None:
+    `is_known` is whether that is the world's own limit: else what the model allows there must be possible.
+    """
+
+    def __init__(
+        self, action: str, actor: str, why: str, instead: str | None = None, *, is_known: bool = False
+    ) -> None:
         """Say which action, whose, and why not."""
         super().__init__(f"{action}({actor}) cannot be done: {why}.")
-        self.action, self.actor, self.instead = action, actor, instead
+        self.action, self.actor, self.instead, self.is_known = action, actor, instead, is_known
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +57,12 @@ class Action:
     """How the world does an action of the model.
 
     `by` is who does it: a task, a process, or nobody; `do` does it, given the world, the actor, and one of
-    `variants`, the ways in which it can come about; `code` is the code that does it, in the library.
+    `variants`, the ways in which it can come about. (Which code does it, `conformance.names` says.)
     """
 
     name: str
     by: str
     do: Callable[[World, str, str], Done]
-    code: str
     variants: tuple[str, ...] = ("",)
 
 
@@ -71,10 +76,11 @@ class At:
         if self.process.is_down:
             raise self.impossible("its process is dead")
 
-    def impossible(self, why: str) -> ImpossibleError:
+    def impossible(self, why: str, *, is_known: bool = False) -> ImpossibleError:
         """Why the action cannot be done."""
         call = None if self.process.is_down else self.process.call_of(self.slot)
-        return ImpossibleError(self.action, self.task, why, None if call is None else call.name)
+        instead = None if call is None else call.name
+        return ImpossibleError(self.action, self.task, why, instead, is_known=is_known)
 
     def idle(self) -> None:
         """Expect it to be idle."""
@@ -97,9 +103,7 @@ class At:
 
     def let(self, call: Call, *, error: BaseException | None = None, effect: bool = True) -> None:
         """Let a call take effect, or not, and be heard of, or have `error` heard instead."""
-        if effect:
-            self.process.storage.take_effect(call)
-        self.process.storage.hear(call, error)
+        self.world.answer(self.process, call, error, effect=effect)
         self.rest()
 
     def rest(self) -> None:
@@ -126,6 +130,24 @@ class At:
             raise self.impossible("nobody waits for it")
         caller.cancel()
         self.world.loop.settle()
+
+    def stop(self) -> None:
+        """Have the runner stop what is in the slot; alone, where the runner has something else to stop."""
+        claimant = self.slot.claimant
+        if claimant is None:
+            raise self.impossible("nothing of it goes on")
+        if len(self.process.runner._claimants) > 1:
+            claimant.halt()
+            self.world.loop.settle()
+            return
+        is_running, wrong = claimant.is_running, self.world.told.wrong
+
+        def hear(stop: asyncio.Task[bool]) -> None:
+            if not stop.cancelled() and stop.result() is not is_running:
+                wrong.append(f"stop() of {self.task} says {stop.result()}; it ran: {is_running}.")
+
+        stop = self.process.runner.stop(self.world.workspace_of(self.process), THREAD)
+        self.world.loop.start(stop, self.process.name).add_done_callback(hear)
 
     def fire(self, timer: asyncio.TimerHandle | None, what: str) -> None:
         """Let a timer come."""
@@ -191,7 +213,7 @@ def _ask(world: World, task: str, variant: str) -> Done:
     head = world.loop.run(world.workspace.read(limit=1, last=True))
     if head and not isinstance(head[0].event, MessagePosted | RequestAnswered):
         if world.log.count("note") >= world.constants.max_notes:
-            raise at.impossible("the log's head is a run's own event")
+            raise at.impossible("the log's head is a run's own event", is_known=True)
         done += _note(world)
     call = at.command(at.process.runner.resume(world.workspace_of(at.process), THREAD))
     return [*done, *_commanded(at, call, "Ask", variant)]
@@ -210,14 +232,39 @@ def _note(world: World, *_: str) -> Done:
 # ---- The claim, the plan, and the writes.
 
 
+UNREAD, CANCELLED_READING = "unread", "cancelled reading"
+"""How the history that a plan then needs is read: not at all; or with the caller cancelled as it waits."""
+
+
 def going_on(action: str, *steps: type[object]) -> Callable[[World, str, str], Done]:
     """Do the call that a task waits in, which must be of one of `steps`."""
 
-    def do(world: World, task: str, _: str) -> Done:
+    def do(world: World, task: str, variant: str) -> Done:
         at = At(world, action, task)
-        return [(at.go_on(at.pending(*steps)), task)]
+        call = at.pending(*steps)
+        if variant in {UNREAD, CANCELLED_READING}:
+            return _reading(at, call, variant)
+        return [(at.go_on(call), task)]
 
     return do
+
+
+def _reading(at: At, call: Call, variant: str) -> Done:
+    """Do a call, and have the reading of the history that follows it, if it does, go so."""
+    found: list[str] = []
+
+    def loads() -> BaseException | None:
+        if variant == UNREAD:
+            found.append("Fail")
+            return StorageDownError()
+        if at.slot.caller is not None and at.slot.caller.cancel():
+            found.append("Cancel")
+        return None
+
+    at.process.as_history_loads = loads
+    name = at.go_on(call)
+    at.process.as_history_loads = None
+    return [(each, at.task) for each in [name, *found]]
 
 
 def _renew(world: World, task: str, variant: str) -> Done:
@@ -248,10 +295,15 @@ def _let_go(world: World, task: str, _: str) -> Done:
     if at.slot.claimant is None:
         raise at.impossible("it holds no claim")
     call = at.process.call_of(at.slot)
-    if call is not None and not isinstance(call.step, Replan):
-        raise at.impossible(f"what it waits for comes first: {call.name}")
     at.fire(at.slot.claimant._claim._deadline, "the end of its claim")
-    return _stop(at, "LetGo")
+    if call is None or not isinstance(call.step, Abandon | StartRun | Reply | CountTaken):
+        return _stop(at, "LetGo")
+    # It hears of its write first: a run that has started is stopped then, and recorded so.
+    heard = at.go_on(call)
+    if heard == "StartRun":
+        at.let(at.pending(EndRun))
+        return [("StartRun", task), ("EndRun", task)]
+    return _break_off(at, heard, "LetGo")
 
 
 def _stop(at: At, action: str) -> Done:
@@ -265,19 +317,31 @@ def _stop(at: At, action: str) -> Done:
 # ---- A run.
 
 
-def _deliver(world: World, task: str, _: str) -> Done:
+ARRIVES, FAILED = "arrives", "failed"
+"""How a watcher's read goes: a message comes that the agent does not take yet; or it fails."""
+
+
+def _deliver(world: World, task: str, variant: str) -> Done:
     at = At(world, "Deliver", task)
     run = at.slot.run
     if run is None or run.is_over:
         raise at.impossible("no run goes on")
     watcher = run.steering._task  # type: ignore[attr-defined]
+    arrived = run.steering._arrived  # type: ignore[attr-defined]
+    retry = world.loop.timer_of(watcher)
+    if retry is not None:
+        world.loop.fire(retry)
     call = next((call for call in at.process.storage.calls if call.task is watcher), None)
-    if call is None or not isinstance(call.step, Envelope):
+    if call is not None and isinstance(call.step, Envelope):
+        at.let(call, error=StorageDownError() if variant == FAILED else None, effect=False)
+    elif not arrived:
         raise at.impossible("its watcher has found no message")
-    at.let(call, effect=False)
+    if variant in {ARRIVES, FAILED}:  # the agent has been given nothing
+        return []
+    before = len(run.delivered)
     run.take()
     at.rest()
-    return [("Deliver", task)]
+    return [("Deliver", task)] * (len(run.delivered) - before)
 
 
 def _over(at: At, variant: str) -> None:
@@ -286,7 +350,7 @@ def _over(at: At, variant: str) -> None:
     if run is None or claimant is None or claimant.run is None or run.is_over:
         raise at.impossible("no run goes on")
     if variant == "stopped":
-        claimant.halt()
+        at.stop()
         at.rest()
     elif variant == "lost":
         at.fire(claimant._claim._deadline, "the end of its claim")
@@ -350,19 +414,20 @@ def _look_call(world: World, process: Process, action: str) -> Call:
 
 def _look_again(world: World, name: str, variant: str) -> Done:
     process = world.processes[name]
+    why = process.runner._looks._why.get((SCOPE, THREAD), ALL)
     call = _look_call(world, process, "LookAgain")
-    process.storage.take_effect(call)
-    process.storage.hear(call)
-    process.adopt(_free_slot(process, variant))
+    slot = _free_slot(process, variant)
+    world.answer(process, call)
+    process.adopt(slot)
     # While the claim is held it waits again, which is no step of the model's: nothing has changed.
-    waits = isinstance(call.result, Looked) and call.result.is_held
-    return [] if waits and process.runner._looks.is_armed(SCOPE, THREAD) else [("LookAgain", name)]
+    waits = isinstance(call.result, Looked) and call.result.is_held and why.goes(call.result.left)
+    return [] if waits else [("LookAgain", name)]
 
 
 def _look_fails(world: World, name: str, _: str) -> Done:
     process = world.processes[name]
     call = _look_call(world, process, "LookFails")
-    process.storage.hear(call, StorageDownError())
+    world.answer(process, call, StorageDownError(), effect=False)
     return [("LookFails", name)]
 
 
@@ -379,8 +444,7 @@ def _sweep(world: World, process: Process, slot: Slot, action: str, actor: str) 
     call = process.call("stranded")
     if call is None:
         raise ImpossibleError(action, process.name, "its sweep lists nothing")
-    process.storage.take_effect(call)
-    process.storage.hear(call)
+    world.answer(process, call)
     process.adopt(slot)
     if slot.claimant is not None:
         return [(action, actor)]
@@ -400,27 +464,34 @@ def _recover(world: World, task: str, _: str) -> Done:
 def _cancel(world: World, task: str, variant: str) -> Done:
     at = At(world, "Cancel", task)
     call = at.pending()
-    at.cancel_caller()
-    if isinstance(call.step, Replan) or (variant == "heard" and not isinstance(call.step, Claim)):
-        return _break_off(at, at.go_on(call))
-    if variant == "heard":
+    how, _, heard = variant.partition(" ")
+    if how == "stopped":
+        at.stop()
+    else:
+        at.cancel_caller()
+    if isinstance(call.step, Replan) or (heard and not isinstance(call.step, Claim)):
+        return _break_off(at, at.go_on(call), stopped=how == "stopped")
+    if heard:
         name = at.go_on(call)
         return [("Cancel" if name == "Claim" else name, task)]
     at.let(call, error=StorageDownError(), effect=False)
     return [("Cancel", task)]
 
 
-def _break_off(at: At, heard: str) -> Done:
-    """A caller was cancelled as a write waited: that is heard of first, and then its claimant breaks off.
+def _break_off(at: At, heard: str, action: str = "Cancel", *, stopped: bool = False) -> Done:
+    """A claimant is to end as a write waited: that is heard of first, and then it breaks off.
 
-    A start that is heard of goes on; and whoever counted, or was refused, leaves anyhow.
+    A start that is heard of goes on, unless it was stopped; and whoever counted, or was refused, leaves.
     """
+    if heard == "StartRun" and stopped:
+        at.let(at.pending(EndRun))
+        return [("StartRun", at.task), ("EndRun", at.task)]
     if heard in {"StartRun", "CountTaken", "Fenced"}:
         return [(heard, at.task)]
     call = at.process.call_of(at.slot)
     if call is not None and isinstance(call.step, Replan):
         at.let(call)
-    return [("Cancel", at.task)] if heard == "Replan" else [(heard, at.task), ("Cancel", at.task)]
+    return [(action, at.task)] if heard == "Replan" else [(heard, at.task), (action, at.task)]
 
 
 _CAN_FAIL = (Claim, Replan, Abandon, StartRun, Reply, CountTaken)
@@ -477,55 +548,59 @@ def _restart(world: World, name: str, variant: str) -> Done:
 
 COMMANDED = (HEARD, HEARD, CANCELLED, UNHEARD)
 ENDS = ("completed", "failed", "stopped", "lost")
+READS = ("",) * 6 + (UNREAD, CANCELLED_READING)
 
 ACTIONS: Mapping[str, Action] = {
     action.name: action
     for action in (
-        Action("Send", "task", _send, "Runner.send, steps.Send", COMMANDED),
-        Action("Answer", "task", _answer, "Runner.answer, steps.Answer", COMMANDED),
-        Action("Ask", "task", _ask, "Runner.resume, steps.Ask", COMMANDED),
-        Action("Post", "world", _post, "Workspace.post_message, steps.Post"),
-        Action("Note", "world", _note, "Workspace.post_message, steps.Post"),
-        Action("Claim", "task", going_on("Claim", Claim), "steps.Claim"),
-        Action("Refused", "task", going_on("Refused", Claim), "steps.Claim"),
-        Action("NothingAsked", "task", going_on("NothingAsked", Claim), "steps.Claim"),
-        Action("Replan", "task", going_on("Replan", Replan), "steps.Replan"),
-        Action("Abandon", "task", going_on("Abandon", Abandon), "steps.Abandon"),
-        Action("StartRun", "task", going_on("StartRun", StartRun), "steps.StartRun"),
-        Action("Reply", "task", going_on("Reply", Reply), "steps.Reply"),
-        Action("CountTaken", "task", going_on("CountTaken", CountTaken), "steps.CountTaken"),
+        Action("Send", "task", _send, COMMANDED),
+        Action("Answer", "task", _answer, COMMANDED),
+        Action("Ask", "task", _ask, COMMANDED),
+        Action("Post", "world", _post),
+        Action("Note", "world", _note),
+        Action("Claim", "task", going_on("Claim", Claim), READS),
+        Action("Refused", "task", going_on("Refused", Claim)),
+        Action("NothingAsked", "task", going_on("NothingAsked", Claim)),
+        Action("Replan", "task", going_on("Replan", Replan), READS),
+        Action("Abandon", "task", going_on("Abandon", Abandon)),
+        Action("StartRun", "task", going_on("StartRun", StartRun)),
+        Action("Reply", "task", going_on("Reply", Reply), READS),
+        Action("CountTaken", "task", going_on("CountTaken", CountTaken)),
         Action(
             "Fenced",
             "task",
             going_on("Fenced", Abandon, StartRun, Reply, CountTaken),
-            "steps.loads.hold_fast",
         ),
-        Action("Renew", "task", _renew, "HeldClaim, steps.Renew", ("", "", "failed")),
-        Action("LoseClaim", "task", _lose_claim, "HeldClaim, steps.Renew"),
-        Action("Deliver", "task", _deliver, "Watcher"),
-        Action("EndRun", "task", _end_run, "steps.EndRun", ENDS),
-        Action("Pause", "task", _pause, "steps.EndRun"),
-        Action("Release", "task", going_on("Release", Release), "steps.Release"),
-        Action("LookAgain", "process", _look_again, "Looks, steps.LookAgain"),
-        Action("Recover", "task", _recover, "Runner.recover"),
-        Action("Cancel", "task", _cancel, "Claimant.abandon_caller", ("failed", "heard")),
-        Action("Fail", "task", _fail, "Claimant"),
-        Action("CommandFails", "task", _command_fails, "Runner"),
-        Action("FailUnheard", "task", _fail_unheard, "Claimant"),
+        Action("Renew", "task", _renew, ("", "", "failed")),
+        Action("LoseClaim", "task", _lose_claim),
+        Action("Deliver", "task", _deliver, ("", "", "", ARRIVES, FAILED)),
+        Action("EndRun", "task", _end_run, ENDS),
+        Action("Pause", "task", _pause),
+        Action("Release", "task", going_on("Release", Release)),
+        Action("LookAgain", "process", _look_again),
+        Action("Recover", "task", _recover),
+        Action(
+            "Cancel",
+            "task",
+            _cancel,
+            ("failed", "failed heard", "stopped", "stopped heard"),
+        ),
+        Action("Fail", "task", _fail),
+        Action("CommandFails", "task", _command_fails),
+        Action("FailUnheard", "task", _fail_unheard),
         Action(
             "EndFails",
             "task",
             _end_fails,
-            "Claimant",
             ("ending", "ending unheard", "pausing", "pausing unheard"),
         ),
-        Action("ReleaseFails", "task", _release_fails, "Claimant, Looks", ("", "unheard")),
-        Action("LookFails", "process", _look_fails, "Looks"),
-        Action("Lapse", "task", _lapse, "the storage's lease"),
-        Action("LetGo", "task", _let_go, "HeldClaim"),
-        Action("Crash", "process", _crash, "the process"),
-        Action("Expire", "world", _expire, "the storage's lease"),
-        Action("Restart", "process", _restart, "Runner.recover"),
+        Action("ReleaseFails", "task", _release_fails, ("", "unheard")),
+        Action("LookFails", "process", _look_fails),
+        Action("Lapse", "task", _lapse),
+        Action("LetGo", "task", _let_go),
+        Action("Crash", "process", _crash),
+        Action("Expire", "world", _expire),
+        Action("Restart", "process", _restart),
     )
 }
 """Every action of the model."""

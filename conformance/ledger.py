@@ -5,16 +5,26 @@ asked, so that neither the runner nor the model has the last word about itself.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from conformance.model.state import State
 from conformance.world.process import THREAD
 from conformance.world.world import World
-from threadclaim.events import Envelope, RequestAnswered, RunEnded, RunPaused, RunStarted
+from threadclaim.events import (
+    Envelope,
+    MessagePosted,
+    Reply,
+    RequestAnswered,
+    RunEnded,
+    RunPaused,
+    RunStarted,
+    ToolCalled,
+    ToolReturned,
+)
 from threadclaim.thread import RunStatus
 
 
-def consumed(entries: Sequence[Envelope]) -> Counter[int]:
+def consumed_by(entries: Sequence[Envelope]) -> Counter[int]:
     """How often the log says that each message was consumed, by its seq."""
     found: Counter[int] = Counter()
     for entry in entries:
@@ -35,7 +45,7 @@ def audit(world: World, state: State) -> list[str]:
     entries = world.loop.run(world.workspace.read(threads=[THREAD]))
     seqs = [entry.seq for entry in entries if _is_position(entry)]
     place = {seq: index for index, seq in enumerate(seqs, 1)}
-    recorded = consumed(entries)
+    recorded = consumed_by(entries)
     replies = {e.seq: e.event.message_seq for e in entries if isinstance(e.event, RequestAnswered)}
     told = {place[seq] for seq in world.told.messages}
     told |= {place[seq] for answer in world.told.answers if (seq := replies[answer]) is not None}
@@ -54,7 +64,58 @@ def audit(world: World, state: State) -> list[str]:
         wrong.append(f"The model gave {sorted(untold)} to an agent, and no agent was told.")
     if unknown := told - state.given - state.unheard:
         wrong.append(f"An agent was told of {sorted(unknown)}, and the model gave it to none.")
-    return wrong
+    return [*wrong, *_wrong_ends(world, entries), *_wrong_facts(entries), *_wrong_replies(entries)]
+
+
+def _wrong_ends(world: World, entries: Sequence[Envelope]) -> Iterator[str]:
+    """The ends and pauses that the log has, and no agent came to."""
+    for entry in entries:
+        match entry.event:
+            case RunPaused(run_id=run_id):
+                kind = "paused"
+            case RunEnded(run_id=run_id, reason="abandoned"):
+                continue
+            case RunEnded(run_id=run_id, outcome="stopped"):
+                kind = ""  # nobody told its agent to end
+            case RunEnded(run_id=run_id, outcome=kind):
+                pass
+            case _:
+                continue
+        if kind not in world.told.ends.get(run_id, ()):
+            yield f"The log has {run_id} as {kind or 'stopped'}, and its agent came to no such end."
+        if kind == "completed" and isinstance(entry.event, RunEnded) and entry.event.output != "done":
+            yield f"The log has {entry.event.output!r} as what {run_id} came to, and its agent said: done."
+
+
+def _wrong_facts(entries: Sequence[Envelope]) -> Iterator[str]:
+    """What the log has of a run that does not go on there."""
+    going: set[str] = set()
+    for entry in entries:
+        match entry.event:
+            case RunStarted(run_id=run_id):
+                going.add(run_id)
+            case RunPaused(run_id=run_id) | RunEnded(run_id=run_id):
+                if run_id not in going and not (
+                    isinstance(entry.event, RunEnded) and entry.event.reason == "abandoned"
+                ):
+                    yield f"The log has an end of {run_id}, which does not go on there."
+                going.discard(run_id)
+            case ToolCalled() | ToolReturned():
+                if entry.run_id not in going:
+                    yield f"The log has {entry.event.type} of {entry.run_id}, which does not go on there."
+            case _:
+                pass
+
+
+def _wrong_replies(entries: Sequence[Envelope]) -> Iterator[str]:
+    """The answers that a message is said to have given, in other words than its own."""
+    texts = {entry.seq: entry.event.text for entry in entries if isinstance(entry.event, MessagePosted)}
+    for entry in entries:
+        match entry.event:
+            case RequestAnswered(message_seq=int() as seq, answer=answer) if answer != Reply(texts[seq]):
+                yield f"The log has {answer} as the answer of {texts[seq]!r}."
+            case _:
+                pass
 
 
 def _abandoned(entries: Sequence[Envelope]) -> set[str]:

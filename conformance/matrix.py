@@ -1,7 +1,6 @@
 """The command `mutants`: each mutant of the model, and by what its twin, the runner so spoilt, is caught."""
 
 import argparse
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,12 +21,21 @@ from conformance.mutants import TWINS
 from conformance.mutants.twin import Twin
 from conformance.quiet import quiet
 from conformance.replay.command import replay
-from conformance.report import Column, Failure, Outcome, Row, make_table, print_failures
-from conformance.tlc.itf import TraceFormatError
+from conformance.report import (
+    Column,
+    Failure,
+    Listing,
+    Row,
+    add_json,
+    add_only,
+    command,
+    could_not_run,
+    many,
+)
+from conformance.selecting import SelectionError, select
+from conformance.tlc.reading import UnreadableError
 from conformance.world.loop import SpinError, WorldError
 from conformance.world.model_agent import ModelAgent
-
-AS_EXPECTED, NOT_AS_EXPECTED, COULD_NOT_RUN = 0, 1, 2
 
 BUDGET = 50_000
 """Within how many steps exploration must catch a twin: fewer than a pull request explores."""
@@ -73,13 +81,18 @@ def hunt(twin: Twin, model: type[Model] = Model, budget: int = BUDGET) -> Caught
             except BrokenError as error:
                 return Caught(", ".join(error.names), tally.steps + 1)
             except (DivergedError, LeftOverError, WorldError) as error:
-                return Caught(_NAMES[type(error)], tally.steps + 1)
+                return Caught(_told(error), tally.steps + 1)
     # So many steps of the library's reach every action of the model.
     missed = sorted(set(ACTIONS) - set(tally.actions)) if tally.steps >= BUDGET else []
     return Caught(f"{', '.join(missed)}: never reached" if missed else "", tally.steps)
 
 
-_NAMES: Mapping[type[Exception], str] = {
+def _told(error: Exception) -> str:
+    """What went wrong, in few words."""
+    return next(_NAMES[kind] for kind in type(error).__mro__ if kind in _NAMES)
+
+
+_NAMES: Mapping[type, str] = {
     DivergedError: "a state that the model has not",
     LeftOverError: "what is left in the end",
     WorldError: "what nothing explains",
@@ -89,18 +102,26 @@ _NAMES: Mapping[type[Exception], str] = {
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A mutant: the property that it breaks, how long TLC's counterexample is, and what catches its twin."""
+    """A mutant: the property that it breaks, how long TLC's counterexample is, and what catches its twin.
+
+    `unlike` says in sentences how the replay of that counterexample is not as it should be.
+    """
 
     name: str
     broken: str
     states: int | None
-    reproduced: bool
+    unlike: Sequence[str]
     caught: Caught
+
+    @property
+    def reproduced(self) -> bool:
+        """Whether replay shows that it breaks its property, and that the library does not."""
+        return not self.unlike
 
     @property
     def ok(self) -> bool:
         """Whether all three catch it."""
-        return self.states is not None and self.reproduced and bool(self.caught.by)
+        return all(catches for _, catches in self._catches)
 
     @property
     def row(self) -> Row:
@@ -111,15 +132,7 @@ class Mutant:
             "tlc": self.states,
             "replay": self.reproduced,
             "explore": self.caught.by or None,
-            "by": ", ".join(
-                name
-                for name, catches in (
-                    ("tlc", self.states is not None),
-                    ("replay", self.reproduced),
-                    ("explore", bool(self.caught.by)),
-                )
-                if catches
-            ),
+            "by": ", ".join(name for name, catches in self._catches if catches),
             "steps": self.caught.steps,
             "ok": self.ok,
         }
@@ -136,13 +149,27 @@ class Mutant:
             f"{self.caught.steps:,}",
         ]
 
+    @property
+    def failure(self) -> Failure:
+        """What does not catch it, and why replay does not."""
+        missing = [name for name, catches in self._catches if not catches]
+        why = f"It is not caught by {' and '.join(missing)}."
+        return Failure(self.name, [why, *self.unlike], command("mutants", "--only", self.name))
+
+    @property
+    def _catches(self) -> tuple[tuple[str, bool], ...]:
+        """Each of the three, and whether it catches the mutant."""
+        return (
+            ("tlc", self.states is not None),
+            ("replay", self.reproduced),
+            ("explore", bool(self.caught.by)),
+        )
+
 
 def add_mutant_options(parser: argparse.ArgumentParser) -> None:
     """Give the parser the command's options."""
-    parser.add_argument(
-        "--only", action="append", default=[], metavar="NAME", help="only the mutant NAME; may be repeated"
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all of it to FILE as JSON")
+    add_only(parser, "only the mutant")
+    add_json(parser)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,34 +188,35 @@ class Mutants:
 
         Returns 0 if TLC, replay and exploration all catch every mutant, 1 if not, 2 if it could not run.
         """
-        began = time.perf_counter()
-        if unknown := set(only) - set(TWINS):
-            print(f"Could not run: there is no mutant {', '.join(sorted(unknown))}.", file=sys.stderr)
-            return COULD_NOT_RUN
         try:
-            with quiet():
-                found = [self._mutant(name) for name in sorted(only or TWINS)]
-        except (ManifestError, TraceFormatError, OSError, ValueError) as error:
-            print(f"Could not run: {error}", file=sys.stderr)
-            return COULD_NOT_RUN
-        self._report(found)
+            return self._run(select(sorted(TWINS), only, "mutant"), json)
+        except (ManifestError, SelectionError, UnreadableError, OSError) as error:
+            return could_not_run(error)
+
+    def _run(self, names: Sequence[str], json: Path | None) -> int:
+        """As `run`, of these mutants; what makes it impossible is raised."""
+        began = time.perf_counter()
+        with quiet():
+            found = [self._mutant(name) for name in names]
+        most = max(mutant.caught.steps for mutant in found)
         figures = {
             "mutants": len(found),
             "caught": sum(mutant.ok for mutant in found),
-            "most_steps": max(mutant.caught.steps for mutant in found),
+            "most_steps": most,
             "seconds": round(time.perf_counter() - began, 1),
         }
-        if json:
-            rows = [mutant.row for mutant in found]
-            Outcome(all(mutant.ok for mutant in found), "mutants", figures, rows).save(json)
-        return AS_EXPECTED if all(mutant.ok for mutant in found) else NOT_AS_EXPECTED
+        caught = (
+            f"{many(len(found), 'mutant')}, each caught by TLC, by replay, and by exploration within "
+            f"{many(most, 'step')}."
+        )
+        return Listing(self.console, "mutants", _COLUMNS, self.brief).show(found, figures, caught, json)
 
     def _mutant(self, name: str) -> Mutant:
         """What catches one mutant."""
         spec = self.root / "spec"
         replayed = replay(self.root / "traces" / f"{name}.itf.json", spec)
         return Mutant(
-            name, replayed.broken, self._length(spec, name), replayed.ok, hunt(TWINS[name], replayed.model)
+            name, replayed.broken, self._length(spec, name), replayed.why, hunt(TWINS[name], replayed.model)
         )
 
     @staticmethod
@@ -196,25 +224,3 @@ class Mutants:
         """How many states TLC's counterexample has, as the manifest pins it; None if it pins none."""
         entries = [case.entry for case in load_manifest(spec).cases if Path(case.name).name == name]
         return next((entry.trace_length for entry in entries if isinstance(entry, MutantEntry)), None)
-
-    def _report(self, found: Sequence[Mutant]) -> None:
-        """Print the matrix."""
-        if not self.brief or not all(mutant.ok for mutant in found):
-            self.console.print(make_table(_COLUMNS, [(mutant.ok, mutant.cells) for mutant in found]))
-        failures = [
-            Failure(
-                mutant.name,
-                ["Not all three catch it."],
-                f"python -m conformance mutants --only {mutant.name}",
-            )
-            for mutant in found
-            if not mutant.ok
-        ]
-        print_failures(self.console, failures, len(found))
-        if not failures:
-            most = max(mutant.caught.steps for mutant in found)
-            self.console.print(
-                f"As expected: {len(found)} mutants, each caught by TLC, by replay, and by exploration "
-                f"within {most:,} steps.",
-                soft_wrap=True,
-            )

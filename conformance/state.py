@@ -6,10 +6,12 @@ last position before it.
 """
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.ledger import consumed_by
 from conformance.model.state import IDLE, NO_LOOK, Look, Run, State, Task
 from conformance.world.gates import Call
 from conformance.world.loop import WorldError
@@ -25,12 +27,12 @@ from threadclaim.thread import RunStatus, Thread
 DOWN = IDLE._replace(at="down")
 
 Plain = tuple[Any, ...]
-"""A state without its ghosts: what the world can show of it."""
+"""What the world can show of a state: all but the ghosts that speak of agents, and of what was excused."""
 
 
 def plain(state: State) -> Plain:
-    """A state of the model without its ghosts."""
-    return (*state[:5], tuple([_plain(task) for task in state.task]), state.look)
+    """What the world can show of a state of the model."""
+    return (*state[:5], tuple([_plain(task) for task in state.task]), state.look, state.once, state.twice)
 
 
 def _plain(task: Task) -> Plain:
@@ -38,7 +40,7 @@ def _plain(task: Task) -> Plain:
     return task[:6]
 
 
-PLAIN_NAMES = ("log", "asked", "taken", "lease", "run", "task", "look")
+PLAIN_NAMES = ("log", "asked", "taken", "lease", "run", "task", "look", "once", "twice")
 """What `plain` tells, in its order."""
 
 
@@ -71,6 +73,9 @@ class Reader:
         self.log = world.log
         self.seqs: list[int] = []
         self.head = 0
+        self._consumed: Counter[int] = Counter()
+        self.once = self.twice = frozenset[int]()
+        """The positions of the messages that the log says were consumed, and of those consumed twice."""
         self._calls, self._counted_log = -1, tuple(self.log)
         self._stored: _Stored
         slots = {slot.name: (process, slot) for process in world.processes.values() for slot in process.slots}
@@ -100,6 +105,8 @@ class Reader:
             self._run(thread, holders, read),
             tuple([_plain(task) for task in read.values()]),
             tuple([self._look(process) for process in self._processes]),
+            self.once,
+            self.twice,
         )
 
     def position(self, seq: int) -> int:
@@ -114,6 +121,10 @@ class Reader:
                 self.log.append("msg" if entry.is_message else "note")
                 self.seqs.append(entry.seq)
         self._counted_log = tuple(self.log)
+        if consumed := consumed_by(entries):
+            self._consumed += consumed
+            self.once = frozenset(map(self.position, self._consumed))
+            self.twice = frozenset(self.position(seq) for seq, times in self._consumed.items() if times > 1)
 
     @staticmethod
     def _explain(process: Process) -> None:

@@ -3,7 +3,7 @@
 import argparse
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,13 +12,13 @@ from rich.text import Text
 
 from conformance.explore.command import Explore
 from conformance.matrix import Mutants
-from conformance.models.command import Models, Options
+from conformance.model.command import Search
+from conformance.models.command import Models, Options, kinds
 from conformance.replay.command import Replay
-from conformance.report import Column, Outcome, Row, make_table
+from conformance.report import AS_EXPECTED, Column, Outcome, Row, add_json, make_table, many
 from conformance.tlc.run import check
 from conformance.tlc.tools import find_tools
-
-AS_EXPECTED = 0
+from conformance.world.durable import DURABLE
 
 _COLUMNS = (
     Column("part"),
@@ -28,8 +28,16 @@ _COLUMNS = (
     Column("result"),
 )
 
+_NAMES = {"sqlite": "a SQLite file", "postgres": "PostgreSQL"}
+
+SEARCHED = 20_000
+"""Of how many states a model may be that is searched with every change; the larger ones are nightly."""
+
 Run = Callable[[Path], int]
 """Runs a part, given where it is to write its JSON; returns its exit code."""
+
+Figures = Mapping[str, int]
+"""The figures that a part writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +47,7 @@ class Part:
     name: str
     shows: str
     run: Run
-    told: str
+    told: Callable[[Figures], str]
 
 
 def add_verify_options(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +55,7 @@ def add_verify_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--build", type=Path, metavar="DIR", help="where each part writes its JSON; build/ unless given"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all of it to FILE as JSON")
+    add_json(parser)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,27 +74,60 @@ class Verify:
                 "explore",
                 "the real runner does what the model does, at random",
                 lambda path: Explore(root, console, brief=True).run("pull-request", 0, path),
-                "{steps:,} steps, {actions_reached} of {actions} actions, {pairs_reached} of {pairs} pairs",
+                lambda figures: (
+                    f"{many(figures['steps'], 'step')}, {figures['actions_reached']} of {figures['actions']} "
+                    f"actions, {figures['pairs_reached']} of {figures['pairs']} pairs"
+                ),
             ),
             Part(
                 "replay",
                 "TLC's counterexamples, on the runner: only without the rule",
                 lambda path: Replay(root, console, brief=True).run([], path),
-                "{traces} counterexamples",
+                lambda figures: many(figures["traces"], "counterexample"),
             ),
             Part(
                 "mutants",
                 "a runner without a rule is caught, by all of them",
                 lambda path: Mutants(root, console, brief=True).run([], path),
-                "{mutants} mutants, within {most_steps:,} steps",
+                lambda figures: (
+                    f"{many(figures['mutants'], 'mutant')}, within {many(figures['most_steps'], 'step')}"
+                ),
+            ),
+            *(part for storage in DURABLE for part in self._over(storage)),
+            Part(
+                "search",
+                "the model beside which the runner is stepped is TLC's",
+                lambda path: Search(root, console, brief=True, largest=SEARCHED).run(json=path),
+                lambda figures: (
+                    f"{many(figures['models'], 'model')} of {many(figures['distinct_states'], 'state')}"
+                ),
             ),
             Part(
                 "models",
                 "the model has its properties, and loses one with each rule",
                 lambda path: models.run(Options(tier="pull-request", json=path)),
-                "{distinct_states:,} states; {models} models, {mutants} mutants, {witnesses} witnesses",
+                lambda figures: f"{many(figures['distinct_states'], 'state')}; {kinds(figures)}",
             ),
         ]
+
+    def _over(self, storage: str) -> Iterator[Part]:
+        """What is run over a durable storage: a part of the walks, and every replay."""
+        root, console = self.root, self.console
+        yield Part(
+            f"explore {storage}",
+            f"it does so over {_NAMES[storage]}",
+            lambda path: Explore(root, console, brief=True, storage=storage).run("pull-request", 0, path),
+            lambda figures: (
+                f"{many(figures['steps'], 'step')}, {figures['actions_reached']} of {figures['actions']} "
+                "actions"
+            ),
+        )
+        yield Part(
+            f"replay {storage}",
+            f"TLC's counterexamples, over {_NAMES[storage]}",
+            lambda path: Replay(root, console, brief=True, storage=storage).run([], path),
+            lambda figures: many(figures["traces"], "counterexample"),
+        )
 
     def run(self, build: Path | None, path: Path | None) -> int:
         """Run every part, though one before it failed, and print the table.
@@ -98,7 +139,7 @@ class Verify:
         for part in self.parts():
             self.console.print(Text(f"== {part.name}", style="bold"))
             began = time.perf_counter()
-            file = folder / f"{part.name}.json"
+            file = folder / f"{part.name.replace(' ', '-')}.json"
             file.unlink(missing_ok=True)
             codes.append(part.run(file))
             rows.append(_row(part, file, codes[-1], time.perf_counter() - began))
@@ -118,11 +159,11 @@ _RESULTS = {0: "as expected", 1: "NOT as expected", 2: "could NOT run"}
 
 def _row(part: Part, file: Path, code: int, seconds: float) -> Row:
     """A part's row."""
-    figures: Mapping[str, int | float] = json.loads(file.read_text())["figures"] if file.is_file() else {}
+    figures: Figures = json.loads(file.read_text())["figures"] if file.is_file() else {}
     return {
         "part": part.name,
         "shows": part.shows,
-        "told": part.told.format(**figures) if figures else "",
+        "told": part.told(figures) if figures else "",
         "seconds": round(seconds, 1),
         "result": _RESULTS.get(code, str(code)),
     }

@@ -39,11 +39,12 @@ def test_every_change_is_tested_and_verified(checkout: Path, script: str) -> Non
 
 
 def test_every_night_the_larger_models_run(checkout: Path) -> None:
-    """The nightly script runs the tests, and the models that a change need not wait for."""
+    """The nightly script runs the tests, and what a change need not wait for."""
     nightly = "models ARGS=--tier nightly --json build/nightly.json"
     controls = "controls ARGS=--json build/controls.json"
     explore = "explore ARGS=--profile nightly --json build/explore-nightly.json"
-    assert run(checkout, "ci/nightly") == (True, ["test", nightly, explore, controls])
+    search = "search ARGS=--tier all --json build/search-nightly.json"
+    assert run(checkout, "ci/nightly") == (True, ["test", nightly, explore, controls, search])
 
 
 @pytest.mark.parametrize(("failing", "asked"), [("test", ["test"]), ("verify", ["test", "verify"])])

@@ -52,7 +52,7 @@ def faults_of(at: str, *, cmd: bool) -> Iterator[str]:
 def candidates(constants: Constants, state: State) -> list[Candidate]:
     """What could be done next; each with its weight."""
     places = [task.at for task in state.task]
-    answers = ON if "reply" in places else COMMAND if state.run.st == "paused" else RARE
+    answers = 3 * ON if "reply" in places else COMMAND if state.run.st == "paused" else RARE
     found = [
         (action, name, weight)
         for task, name in zip(state.task, constants.tasks, strict=True)
@@ -79,7 +79,7 @@ def _of_task(
 ) -> tuple[tuple[str, float], ...]:
     """What a task could do next, and what may come to it, with their weights."""
     found = list(_commands(answers)) if at == "idle" else []
-    found += [(action, ON) for action in goes_on]
+    found += [(action, COMMAND if action == "Reply" else ON) for action in goes_on]
     weights = {"Fenced": ON, "EndFails": COMMAND}
     found += [(action, weights.get(action, FAULT)) for action in faults_of(at, cmd=cmd)]
     found += [("Renew", RARE)] if at in PLANS_OR_RUNS else []

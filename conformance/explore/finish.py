@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from conformance.actions import ImpossibleError
 from conformance.beside import Beside
 from conformance.explore.candidates import NEXT
 from conformance.explore.check import check
@@ -60,9 +59,7 @@ def _round(beside: Beside, *, checks: bool) -> bool:
     for action, actor in list(fair_steps(beside)):
         if (actor and actor in done) or not beside.allows(action, actor):
             continue
-        try:
-            beside.take(action, actor)
-        except ImpossibleError:
+        if beside.try_take(action, actor) is None:
             continue
         if checks:
             check(beside)

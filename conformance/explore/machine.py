@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from hypothesis import HealthCheck, seed, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -12,13 +12,14 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from conformance.actions import ACTIONS, ImpossibleError
-from conformance.beside import Beside
-from conformance.explore.candidates import NEXT
+from conformance.actions import ACTIONS
+from conformance.beside import Beside, Step, apart
+from conformance.explore.candidates import NEXT, candidates
 from conformance.explore.check import check
 from conformance.explore.tally import Tally
 from conformance.explore.walk import SHAPES, Walker, constants_of, may_be
 from conformance.model.model import Model
+from conformance.world.memory import MakeStorage, WorldStorage
 from conformance.world.process import MakeRunner, make_runner
 from conformance.world.world import World
 
@@ -29,11 +30,16 @@ Picks = st.integers(min_value=0, max_value=11)
 """Picks one of the actors that may take an action, and one of its variants."""
 
 
+MEANWHILE_FROM = 10
+"""From this pick on, another step comes between the effect of one and its answer."""
+
+
 class ExplorationMachine(RuleBasedStateMachine):
     """The runner beside the model. `make_machine` adds a rule for each action."""
 
     tally: Tally
     make: MakeRunner
+    make_storage: MakeStorage
     model: type[Model]
     report: Callable[[Beside], None]
 
@@ -47,8 +53,11 @@ class ExplorationMachine(RuleBasedStateMachine):
     @initialize(shape=st.sampled_from(SHAPES))
     def begin(self, shape: tuple[int, int]) -> None:
         """Begin with a world of this shape."""
+        self.tally.begin()
         constants = constants_of(shape)
-        self.beside = Beside(self.model(constants), World(constants, self.make))
+        self.beside = Beside(
+            self.model(constants), World(constants, self.make, make_storage=self.make_storage)
+        )
 
     def actors(self, action: str) -> list[str]:
         """Who may take an action now, by the model."""
@@ -74,23 +83,31 @@ class ExplorationMachine(RuleBasedStateMachine):
                 return
             self.take(waiting[pick % len(waiting)], pick)
 
-    def take(self, action: str, pick: int) -> None:
+    def between(self, action: str, actor: str, pick: int) -> Step | None:
+        """Another step to be taken between an action's effect and its answer, in one of six; None if none."""
+        beside = self.beside
+        if beside is None or pick < MEANWHILE_FROM:
+            return None
+        found = [
+            (other, by)
+            for other, by, _ in candidates(beside.model.constants, beside.state)
+            if beside.lets_between(action, actor, other, by)
+        ]
+        return Step(*found[pick % len(found)]) if found else None
+
+    def take(self, action: str, pick: int, between: int = 0) -> None:
         """Take a step, and check every property."""
         beside, actors = self.beside, self.actors(action)
         assert beside is not None  # noqa: S101  # for the types: the rule's guard
         variants = ACTIONS[action].variants
-        before = beside.state
         self._actors = None
         self.broke = True
-        try:
-            taken = beside.take(action, actors[pick % len(actors)], variants[pick // 4 % len(variants)])
-        except ImpossibleError:
-            self.broke = False
-            return
-        check(beside)
+        actor, variant = actors[pick % len(actors)], variants[pick // 4 % len(variants)]
+        taken = beside.try_take(action, actor, apart(variant, self.between(action, actor, between)))
+        if taken is not None:
+            check(beside)
+            self.tally.count(beside.model.constants, beside.path, taken)
         self.broke = False
-        for done in taken.done[:1]:
-            self.tally.count(beside.model.constants, before, *done)
 
     def teardown(self) -> None:
         """End the walk: all that is fair, and the audit; then the world."""
@@ -103,20 +120,29 @@ class ExplorationMachine(RuleBasedStateMachine):
                 self.broke = False
                 self.tally.walks += 1
         finally:
+            self._close(self.beside)
+
+    def _close(self, beside: Beside) -> None:
+        """End the world; tell of a walk that went wrong, be it in the world's end."""
+        try:
+            beside.world.close()
+        except Exception:
+            self.broke = True
+            raise
+        finally:
             if self.broke:
-                type(self).report(self.beside)
-            self.beside.world.close()
+                type(self).report(beside)
 
 
 def _rule_of(action: str) -> Callable[..., None]:
     """The rule of an action, with the model's guard."""
 
-    def take(self: ExplorationMachine, pick: int) -> None:
-        self.take(action, pick)
+    def take(self: ExplorationMachine, pick: int, between: int) -> None:
+        self.take(action, pick, between)
 
     take.__name__ = action
     take.__doc__ = f"Do {action}."
-    return precondition(lambda self: bool(self.actors(action)))(rule(pick=Picks)(take))
+    return precondition(lambda self: bool(self.actors(action)))(rule(pick=Picks, between=Picks)(take))
 
 
 def make_machine(
@@ -124,12 +150,14 @@ def make_machine(
     report: Callable[[Beside], None],
     make: MakeRunner = make_runner,
     model: type[Model] = Model,
+    make_storage: MakeStorage = WorldStorage,
 ) -> type[ExplorationMachine]:
-    """A machine that counts in `tally`, and tells `report` of each walk that goes wrong; the last is shrunk.
+    """A machine that counts in `tally`, and tells `report` of each walk that goes wrong.
 
     `make` makes the runner of a process, and `model` is what it is stepped beside.
     """
     parts = {"tally": tally, "make": staticmethod(make), "model": model, "report": staticmethod(report)}
+    parts["make_storage"] = staticmethod(make_storage)
     rules = {action: _rule_of(action) for action in ACTIONS}
     return type("ExplorationMachine", (ExplorationMachine,), {**parts, **rules})
 
@@ -142,6 +170,7 @@ def explore(machine: type[ExplorationMachine], *, examples: int, steps: int, num
         settings=settings(
             max_examples=examples,
             stateful_step_count=steps,
+            phases=[Phase.generate],  # a walk that goes wrong is shrunk by its own steps, in seconds
             deadline=None,
             database=None,
             suppress_health_check=list(HealthCheck),

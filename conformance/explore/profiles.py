@@ -1,7 +1,7 @@
 """How much is explored: with every change, every night, or until it is stopped."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,19 @@ class Profile:
     examples: int
     steps: int
     rounds: int | None = 1
+
+    def over_a_database(self) -> "Profile":
+        """The profile for a durable storage, where a step takes a hundred times as long."""
+        return replace(
+            self,
+            walks=max(1, self.walks // WALKS_OF_ONE),
+            real=max(1, self.real // WALKS_OF_ONE),
+            examples=max(1, self.examples // WALKS_OF_ONE),
+        )
+
+
+WALKS_OF_ONE = 25
+"""Of how many walks over memory one is done over a database."""
 
 
 PROFILES: Mapping[str, Profile] = {

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from conformance.actions import ACTIONS
+from conformance.beside import Path, Taken, parts
 from conformance.explore.candidates import NEXT, faults_of
 from conformance.model.state import HAS_CLAIM, Constants, State
 
@@ -11,6 +12,10 @@ Pair = tuple[str, str]
 """An action that a task was about to take, and the fault that came to it instead."""
 
 AT_FAULTS = ("Cancel", "Fail", "FailUnheard", "EndFails", "ReleaseFails", "LoseClaim", "LetGo", "Fenced")
+
+
+LEFT_REPLY = "Replan after Reply"
+"""What a task is about to do whose reply was left: it plans again, and keeps nothing of its reply."""
 
 
 def due_of(at: str) -> str:
@@ -24,9 +29,7 @@ def _pairs() -> frozenset[Pair]:
     pairs = {(due_of(at), fault) for at in places for fault in faults_of(at, cmd=True)}
     pairs |= {(due_of(at), "Crash") for at in places}
     pairs |= {(due_of(at), "Lapse") for at in HAS_CLAIM}
-    # Its claimant waits for an answer there, hears of it first, and stops then: at Replan, or later.
-    pairs -= {(due_of(at), "LetGo") for at in HAS_CLAIM if at not in {"replan", "ending", "pausing"}}
-    return frozenset(pairs | {("EndRun", "LetGo"), ("Pause", "LetGo")})
+    return frozenset(pairs | {("EndRun", "LetGo"), ("Pause", "LetGo"), (LEFT_REPLY, "Fail")})
 
 
 PAIRS = _pairs()
@@ -39,12 +42,41 @@ class Tally:
     actions: Counter[str] = field(default_factory=Counter)
     pairs: Counter[Pair] = field(default_factory=Counter)
     steps: int = 0
+    apart: int = 0
+    """Steps with another between their effect and their answer."""
     walks: int = 0
+    left_replies: set[str] = field(default_factory=set)
+    """The tasks of the walk whose reply was left, and which have done nothing since."""
 
-    def count(self, constants: Constants, before: State, action: str, actor: str) -> None:
-        """Count one step from `before`."""
+    def begin(self) -> None:
+        """A walk begins."""
+        self.left_replies.clear()
+
+    def count(self, constants: Constants, path: Path, taken: Taken) -> None:
+        """Count a step that went this way: each of its actions, and what it was asked to be."""
         self.steps += 1
-        self.actions[action] += 1
+        for before, (action, actor) in zip(path, taken.done, strict=False):
+            self.actions[action] += 1
+            self._fault(constants, before, action, actor)
+        if taken.done and taken.done[0][0] != taken.action:
+            self._fault(constants, path[0], taken.action, taken.actor)
+        self._after_a_reply(constants, path, taken)
+        self.apart += parts(taken.variant)[1] is not None
+
+    def _after_a_reply(self, constants: Constants, path: Path, taken: Taken) -> None:
+        """Count the faults that come to a task whose reply was left, as its request was answered already."""
+        for after, (action, actor) in zip(path[1:], taken.done, strict=False):
+            if (place := constants.place.get(actor)) is None:
+                continue
+            if actor in self.left_replies and (LEFT_REPLY, action) in PAIRS:
+                self.pairs[LEFT_REPLY, action] += 1
+            self.left_replies.discard(actor)
+            if action == "Reply" and after.task[place].at == "replan":
+                self.left_replies.add(actor)
+                self.actions[LEFT_REPLY] += 1
+
+    def _fault(self, constants: Constants, before: State, action: str, actor: str) -> None:
+        """Count a fault that came from `before`."""
         if action == "Crash":
             for place in constants.places_of[actor]:
                 self._pair(before.task[place].at, action)
@@ -67,6 +99,7 @@ class Tally:
         self.actions += other.actions
         self.pairs += other.pairs
         self.steps += other.steps
+        self.apart += other.apart
         self.walks += other.walks
 
     @property

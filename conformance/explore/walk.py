@@ -1,18 +1,20 @@
 """One walk: the real runner taken from step to step beside the model, and checked after each."""
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from conformance.actions import ACTIONS, ImpossibleError
-from conformance.beside import Beside
-from conformance.explore.candidates import NEXT, candidates
-from conformance.explore.check import BrokenError, check
-from conformance.explore.finish import finish
+from conformance.actions import ACTIONS
+from conformance.beside import Beside, Step, apart
+from conformance.explore.candidates import NEXT, Candidate, candidates
+from conformance.explore.check import LEDGER, BrokenError, check
+from conformance.explore.finish import LeftOverError, finish
 from conformance.explore.tally import Tally
 from conformance.ledger import audit
 from conformance.model.model import Model
 from conformance.model.state import AT_REST, MANY, Constants
 from conformance.world.agent import MakeAgent, SteppedAgent
+from conformance.world.memory import MakeStorage, WorldStorage
 from conformance.world.process import MakeRunner, make_runner
 from conformance.world.world import World
 
@@ -20,8 +22,25 @@ SHAPES: tuple[tuple[int, int], ...] = ((2, 1), (2, 2), (3, 1), (1, 2))
 """How many processes, and tasks of each, the walks have in turn."""
 
 
+APART = 0.1
+"""How often another step is taken between a step's effect and its answer."""
+
+
+def meanwhile_of(beside: Beside, action: str, actor: str, rng: random.Random) -> Step | None:
+    """A step that may come between an action's effect and its answer; None if none may."""
+    found = list(candidates(beside.model.constants, beside.state))
+    rng.shuffle(found)
+    for other, by, _ in found:
+        if beside.lets_between(action, actor, other, by):
+            return Step(other, by, rng.choice(ACTIONS[other].variants))
+    return None
+
+
 GOES_ON = frozenset(action for actions in NEXT.values() for action in actions) | {"Fenced"}
 """What a task that stalls hardly does."""
+
+AFTER_A_LEFT_REPLY = {"Fail": 12.0, "Replan": 0.3}
+"""How much more a task fails, and less it goes on, whose reply was left: so few replies are."""
 
 STALLS, LAPSES, STALL_BEGINS = 0.02, 6.0, 0.08
 """How much less it does so, and how much more its claim lapses; and how often one begins to stall."""
@@ -58,6 +77,7 @@ class Walker:
     make: MakeRunner = make_runner
     model: type[Model] = Model
     make_agent: MakeAgent = SteppedAgent
+    make_storage: MakeStorage = WorldStorage
     beside: Beside | None = None
     _rare: dict[tuple[str, str], float] = field(default_factory=dict)
     _stall: tuple[str, int] = ("", 0)
@@ -68,10 +88,11 @@ class Walker:
         Raises DivergedError, BrokenError or LeftOverError; `beside` is the walk then.
         """
         self._rare.clear()
+        self.tally.begin()
         self._stall = ("", 0)
         rng = random.Random(seed)  # noqa: S311  # a walk, no secret
         constants = constants_of(SHAPES[seed % len(SHAPES)])
-        with World(constants, self.make, self.make_agent) as world:
+        with World(constants, self.make, self.make_agent, self.make_storage) as world:
             beside = self.beside = Beside(self.model(constants), world)
             for _ in range(length):
                 if not self.step(beside, rng):
@@ -82,16 +103,8 @@ class Walker:
 
     def step(self, beside: Beside, rng: random.Random) -> bool:
         """Take one step, whichever the weights and `rng` choose; False if there is none to take."""
-        constants, state = beside.model.constants, beside.state
-        found = list(candidates(constants, state))
-        at = {name: task.at for name, task in zip(constants.tasks, state.task, strict=True)}
-        weights = [weight * self._rarity(action, at.get(actor, "")) for action, actor, weight in found]
-        if (stalled := self._stalled(beside, rng)) is not None:
-            for place, (action, actor, _) in enumerate(found):
-                if actor == stalled and action in GOES_ON:
-                    weights[place] *= STALLS
-                elif actor == stalled and action == "Lapse":
-                    weights[place] *= LAPSES
+        found = list(candidates(beside.model.constants, beside.state))
+        weights = self._weights(beside, found, self._stalled(beside, rng))
         while found:
             place = rng.choices(range(len(found)), weights)[0]
             action, actor, _ = found.pop(place)
@@ -100,16 +113,30 @@ class Walker:
                 return True
         return False
 
+    def _weights(self, beside: Beside, found: Sequence[Candidate], stalled: str | None) -> list[float]:
+        """How likely each is: the rarer it was, the more; but for whom `stalled` is, and a left reply."""
+        constants, state, left = beside.model.constants, beside.state, self.tally.left_replies
+        at = {name: task.at for name, task in zip(constants.tasks, state.task, strict=True)}
+        weights = [weight * self._rarity(action, at.get(actor, "")) for action, actor, weight in found]
+        if stalled is None and not left:
+            return weights
+        for place, (action, actor, _) in enumerate(found):
+            if actor == stalled:
+                weights[place] *= STALLS if action in GOES_ON else LAPSES if action == "Lapse" else 1.0
+            if actor in left:
+                weights[place] *= AFTER_A_LEFT_REPLY.get(action, 1.0)
+        return weights
+
     def _take(self, beside: Beside, action: str, actor: str, rng: random.Random) -> bool:
-        """Take a step, if the world can."""
-        state, variants = beside.state, ACTIONS[action].variants
-        try:
-            taken = beside.take(action, actor, rng.choice(variants))
-        except ImpossibleError:
+        """Take a step, if the world can; now and then with another between its effect and its answer."""
+        variant, other = rng.choice(ACTIONS[action].variants), None
+        if rng.random() < APART:
+            other = meanwhile_of(beside, action, actor, rng)
+        taken = beside.try_take(action, actor, apart(variant, other))
+        if taken is None:
             return False
         check(beside)
-        for done in taken.done[:1]:
-            self.tally.count(beside.model.constants, state, *done)
+        self.tally.count(beside.model.constants, beside.path, taken)
         return True
 
     def end(self, beside: Beside) -> None:
@@ -118,7 +145,9 @@ class Walker:
         finish(beside)
         self.tally.steps += len(beside.steps) - began
         if wrong := audit(beside.world, beside.state):
-            raise BrokenError(("ledger",), " ".join(wrong))
+            raise BrokenError((LEDGER,), " ".join(wrong))
+        if wrong := beside.world.left():
+            raise LeftOverError(" ".join(wrong))
 
     def _stalled(self, beside: Beside, rng: random.Random) -> str | None:
         """The task that stalls now, if one does: so that its claim lapses, and others come far meanwhile."""

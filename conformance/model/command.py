@@ -1,7 +1,6 @@
 """The command `search`: go through every state of the model in Python, and compare with what TLC found."""
 
 import argparse
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,16 +13,21 @@ from conformance.model.cfgs import constants_of, never_of
 from conformance.model.mutants import MutationError, spec_of
 from conformance.model.search import Found, search
 from conformance.models.cfg import Config, parse_cfg
-from conformance.models.command import (
-    AS_EXPECTED,
-    COULD_NOT_RUN,
-    NOT_AS_EXPECTED,
-    SelectionError,
-    matches,
-)
 from conformance.models.manifest import Case, ManifestError, Model, Tier, load_manifest
 from conformance.properties import PROPERTIES, Kind
-from conformance.report import Column, Failure, Outcome, Row, make_table, print_failures
+from conformance.report import (
+    Column,
+    Failure,
+    Listing,
+    Row,
+    add_json,
+    add_only,
+    cells_of,
+    command,
+    could_not_run,
+    many,
+)
+from conformance.selecting import SelectionError, select
 
 LARGEST = 300_000
 """The most states, as TLC found them, that are searched unasked: more take minutes, and gigabytes."""
@@ -89,8 +93,13 @@ class Searched:
         return Failure(
             self.case.name,
             list(self._why()),
-            f".venv/bin/python -m conformance search --only {self.case.name}",
+            command("search", "--only", self.case.name),
         )
+
+    @property
+    def cells(self) -> list[str]:
+        """It, as a row of the table."""
+        return cells_of(self.row)
 
     def _why(self) -> Sequence[str]:
         """Each reason in a sentence."""
@@ -111,15 +120,13 @@ class Searched:
 
 def add_search_options(parser: argparse.ArgumentParser) -> None:
     """Give the parser the command's options."""
-    parser.add_argument(
-        "--only", action="append", default=[], metavar="NAME", help="only this model; * and ? match"
-    )
+    add_only(parser, "only the model")
     parser.add_argument(
         "--tier",
         choices=[*get_args(Tier), "all"],
         help=f"pull-request unless a NAME is given; up to {LARGEST:,} states",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all of it to FILE as JSON")
+    add_json(parser)
 
 
 def names_of(expects: Sequence[str]) -> tuple[str, ...]:
@@ -149,10 +156,16 @@ def search_case(case: Case, entry: Model) -> Searched:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The command: `root` is the project's folder, `console` what it prints to."""
+    """The command: `root` is the project's folder, `console` what it prints to.
+
+    Models of more than `largest` states are searched only by name. If it is `brief`, it prints its table only
+    if something is not as expected.
+    """
 
     root: Path
     console: Console
+    brief: bool = False
+    largest: int = LARGEST
 
     def run(self, only: Sequence[str] = (), tier: str | None = None, json: Path | None = None) -> int:
         """Search each model that is selected, print a table and every failure, and write `json`, if given.
@@ -164,40 +177,28 @@ class Search:
             cases = self._select(only, tier)
             return self._report([search_case(case, entry) for case, entry in cases], json)
         except (ManifestError, SelectionError, MutationError, OSError) as error:
-            print(f"Could not run: {error}", file=sys.stderr)
-            return COULD_NOT_RUN
+            return could_not_run(error)
 
     def _select(self, only: Sequence[str], tier: str | None) -> list[tuple[Case, Model]]:
         """The models that the options select."""
         wanted = tier or ("all" if only else "pull-request")
-        cases = [
-            (case, case.entry)
+        models = {
+            case.name: (case, case.entry)
             for case in load_manifest(self.root / "spec").cases
             if isinstance(case.entry, Model)
             and wanted in {"all", case.entry.tier}
-            and (matches(case.name, only) if only else (case.entry.distinct_states or 0) <= LARGEST)
-        ]
-        if not cases:
-            raise SelectionError(
-                f"No model of the manifest is called {' or '.join(only)}, in the tier {wanted}."
-            )
-        return cases
+            and (only or (case.entry.distinct_states or 0) <= self.largest)
+        }
+        return [models[name] for name in select(models, only, f"model of the tier {wanted}")]
 
     def _report(self, searched: Sequence[Searched], json: Path | None) -> int:
         """Print and write all that was found."""
-        rows = [each.row for each in searched]
-        cells = [
-            (each.ok, [str(row[key]) for key in row if key != "ok"])
-            for each, row in zip(searched, rows, strict=True)
-        ]
-        self.console.print(make_table(_COLUMNS, cells))
-        failures = [each.failure for each in searched if not each.ok]
-        print_failures(self.console, failures, len(searched))
         seconds = sum(each.seconds for each in searched)
-        figures = {"models": len(searched), "failures": len(failures), "seconds": round(seconds, 1)}
-        outcome = Outcome(not failures, "search", figures, rows)
-        if outcome.ok:
-            self.console.print(f"As expected: {len(searched)} models are TLC's, in {seconds:.0f} s.")
-        if json:
-            outcome.save(json)
-        return AS_EXPECTED if outcome.ok else NOT_AS_EXPECTED
+        figures = {
+            "models": len(searched),
+            "failures": sum(not each.ok for each in searched),
+            "distinct_states": sum(each.found.distinct for each in searched),
+            "seconds": round(seconds, 1),
+        }
+        have = f"{many(len(searched), 'model has', 'models have')} TLC's states, in {seconds:.0f} s."
+        return Listing(self.console, "search", _COLUMNS, self.brief).show(searched, figures, have, json)

@@ -1,7 +1,7 @@
 """A `State` from the values of a trace that TLC found (`conformance.tlc.itf`), and back."""
 
-from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Container, Iterable, Mapping
+from typing import Any, TypeVar, get_type_hints
 
 from frozendict import frozendict
 
@@ -25,27 +25,16 @@ def state_of(constants: Constants, values: Mapping[str, Value]) -> State:
         raise ValueError(
             f"The variables of ThreadClaim are {', '.join(State._fields)}; not {', '.join(values)}."
         )
-    faults = _fields(values["faults"])
     run = _fields(values["run"])
-    return State(
-        log=tuple(_text(kind) for kind in _members(values["log"])),
-        asked=_number(values["asked"]),
-        taken=_number(values["taken"]),
-        lease=_name(values["lease"]),
-        run=Run(_text(run["st"]), _name(run["by"])),
-        task=tuple(_task(_fields(value)) for value in _each(values["task"], constants.tasks)),
-        look=tuple(_look(_fields(value)) for value in _each(values["look"], constants.procs)),
-        once=_positions(values["once"]),
-        twice=_positions(values["twice"]),
-        given=_positions(values["given"]),
-        again=_positions(values["again"]),
-        excused=_positions(values["excused"]),
-        unheard=_positions(values["unheard"]),
-        want=_number(values["want"]),
-        waits=_number(values["waits"]),
-        broke=_truth(values["broke"]),
-        faults=Faults(*(_number(faults[kind]) for kind in Faults._fields)),
-    )
+    records: dict[str, Any] = {
+        "log": tuple(_text(kind) for kind in _members(values["log"])),
+        "lease": _name(values["lease"]),
+        "run": Run(_text(run["st"]), _name(run["by"])),
+        "task": tuple(_record_of(Task, value) for value in _each(values["task"], constants.tasks)),
+        "look": tuple(_record_of(Look, value) for value in _each(values["look"], constants.procs)),
+        "faults": _record_of(Faults, values["faults"]),
+    }
+    return State(**records, **_simple(State, values, besides=records))
 
 
 def values_of(constants: Constants, state: State) -> dict[str, Value]:
@@ -76,24 +65,18 @@ def _function(
     )
 
 
-def _task(fields: Mapping[str, Value]) -> Task:
-    """A task, from its record."""
-    return Task(
-        at=_text(fields["at"]),
-        cmd=_truth(fields["cmd"]),
-        pos=_number(fields["pos"]),
-        fed=_positions(fields["fed"]),
-        seen=_number(fields["seen"]),
-        due=_text(fields["due"]),
-        lost=_truth(fields["lost"]),
-        read=_number(fields["read"]),
-        failed=_truth(fields["failed"]),
-    )
+def _record_of(kind: Callable[..., _Item], value: Value) -> _Item:
+    """A record of this kind, all of whose fields are simple."""
+    return kind(**_simple(kind, _fields(value)))
 
 
-def _look(fields: Mapping[str, Value]) -> Look:
-    """A look, from its record."""
-    return Look(_text(fields["due"]), _number(fields["seen"]), _number(fields["pos"]))
+def _simple(kind: object, values: Mapping[str, Value], besides: Container[str] = ()) -> dict[str, Any]:
+    """A record's fields by what it declares of each, `besides` those that are records themselves."""
+    return {
+        name: _SIMPLE[declared](values[name])
+        for name, declared in get_type_hints(kind).items()
+        if name not in besides
+    }
 
 
 def _each(value: Value, names: tuple[str, ...]) -> list[Value]:
@@ -160,3 +143,12 @@ def _of_type(value: Value, kind: type[_Item], what: str) -> _Item:
 def _no_state(value: Value, what: str) -> ValueError:
     """The error that says what should have been where."""
     return ValueError(f"This is no state of ThreadClaim: {print_value(value)} stands where {what} should.")
+
+
+_SIMPLE: Mapping[object, Callable[[Value], object]] = {
+    str: _text,
+    int: _number,
+    bool: _truth,
+    Positions: _positions,
+}
+"""What reads a value, by the type that a record declares for it."""

@@ -3,12 +3,9 @@
 import argparse
 import asyncio
 import os
-import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import get_args
 
@@ -22,17 +19,20 @@ from conformance.models.progress import watching
 from conformance.models.rules import Problem, find_problems
 from conformance.models.run import Check, Checked, Means, changes_of, run_cases, save_traces
 from conformance.models.update import write_manifest
-from conformance.report import make_table, print_failures
+from conformance.report import (
+    AS_EXPECTED,
+    NOT_AS_EXPECTED,
+    add_json,
+    could_not_run,
+    make_table,
+    many,
+    print_failures,
+)
+from conformance.selecting import SelectionError, matches, select
 from conformance.tlc.run import TlcStartError
 from conformance.tlc.tools import ToolError, Tools
 
-AS_EXPECTED, NOT_AS_EXPECTED, COULD_NOT_RUN = 0, 1, 2
-
 FindTools = Callable[[Path], Tools]
-
-
-class SelectionError(Exception):
-    """The options select no cfg at all: the message says which options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--update", action="store_true", help="write new counts and hashes into models.yaml, for review"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all of it to FILE as JSON")
+    add_json(parser)
     parser.add_argument(
         "--traces",
         type=Path,
@@ -121,8 +121,7 @@ class Models:
         try:
             return self._run(options)
         except (ManifestError, SelectionError, ToolError, TlcStartError, OSError) as error:
-            print(f"Could not run: {error}", file=sys.stderr)
-            return COULD_NOT_RUN
+            return could_not_run(error)
 
     def _run(self, options: Options) -> int:
         """As `run`, but what makes it impossible is raised."""
@@ -130,7 +129,8 @@ class Models:
         spec_dir = options.spec or self.root / "spec"
         manifest = load_manifest(spec_dir)
         problems = _named(find_problems(manifest, spec_dir), options.names)
-        _check_names(manifest, problems, options.names)
+        known = [*(case.name for case in manifest.cases), *(problem.name for problem in problems)]
+        select(known, options.names, "cfg of the manifest")
         cases = _selected(manifest, problems, options)
         checked = self._checked(
             [case for case in cases if case.cfg.is_file() and case.module.is_file()], options
@@ -175,9 +175,8 @@ class Models:
         if not failures:
             figures = outcome.figures
             self.console.print(
-                f"As expected: {figures['models']} models, {figures['mutants']} mutants, "
-                f"{figures['witnesses']} witnesses; {figures['distinct_states']:,} distinct states "
-                f"in {seconds:.0f} s."
+                f"As expected: {kinds(outcome.figures)}; "
+                f"{many(int(figures['distinct_states']), 'distinct state')} in {seconds:.0f} s."
             )
         if options.json:
             outcome.save(options.json)
@@ -190,14 +189,10 @@ class Models:
         self.console.print(Text(story), soft_wrap=True)
 
 
-def _check_names(manifest: Manifest, problems: Iterable[Problem], patterns: Iterable[str]) -> None:
-    """Raise SelectionError for a name that no cfg has: one that is mistyped would else be passed over."""
-    known = {case.name for case in manifest.cases} | {problem.name for problem in problems}
-    for pattern in patterns:
-        if not any(matches(name, [pattern]) for name in known):
-            near = get_close_matches(pattern, [*known, *(Path(name).name for name in known)], n=1)
-            hint = f" Did you mean {near[0]}?" if near else ""
-            raise SelectionError(f"No cfg of the manifest is called {pattern}.{hint}")
+def kinds(figures: Mapping[str, int | float]) -> str:
+    """How many of each kind were checked."""
+    kinds = (("models", "model", ""), ("mutants", "mutant", ""), ("witnesses", "witness", "witnesses"))
+    return ", ".join(many(int(figures[name]), one, plural) for name, one, plural in kinds)
 
 
 def _selected(manifest: Manifest, problems: Sequence[Problem], options: Options) -> list[Case]:
@@ -220,8 +215,3 @@ def _selected(manifest: Manifest, problems: Sequence[Problem], options: Options)
 def _named(problems: Iterable[Problem], names: Sequence[str]) -> list[Problem]:
     """The problems of the cfgs asked for: all of them, unless names are given."""
     return [problem for problem in problems if not names or matches(problem.name, names)]
-
-
-def matches(name: str, patterns: Iterable[str]) -> bool:
-    """Whether a cfg's name, or its last part, matches one of the patterns."""
-    return any(fnmatchcase(name, pattern) or fnmatchcase(Path(name).name, pattern) for pattern in patterns)

@@ -7,7 +7,6 @@ import argparse
 import asyncio
 import os
 import re
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -17,13 +16,24 @@ from pathlib import Path
 from rich.console import Console
 
 from conformance.models.cfg import parse_cfg
-from conformance.models.command import AS_EXPECTED, COULD_NOT_RUN, NOT_AS_EXPECTED, FindTools, SelectionError
-from conformance.models.command import matches as matches_name
+from conformance.models.command import FindTools
 from conformance.models.manifest import Case, ManifestError, Mutant, load_manifest
 from conformance.models.progress import Watch, watching
 from conformance.models.run import Check, job_of
 from conformance.models.schedule import Work, share_out
-from conformance.report import Column, Failure, Outcome, Row, make_table, print_failures
+from conformance.report import (
+    Column,
+    Failure,
+    Listing,
+    Row,
+    add_json,
+    add_only,
+    cells_of,
+    command,
+    could_not_run,
+    many,
+)
+from conformance.selecting import SelectionError, select
 from conformance.tlc.output import Result, Verdict
 from conformance.tlc.run import TlcStartError
 from conformance.tlc.tools import ToolError, Tools
@@ -70,9 +80,12 @@ class Control:
         """Why it is not as expected."""
         why = f"{self.case.expects[0]} does not hold within these bounds though no rule is taken out, or TLC"
         message = f"{why} could not tell; choose other bounds for the mutant. {self.result.message}"
-        return Failure(
-            self.case.slug, [message], f".venv/bin/python -m conformance controls --only {self.case.slug}"
-        )
+        return Failure(self.case.slug, [message], command("controls", "--only", self.case.slug))
+
+    @property
+    def cells(self) -> list[str]:
+        """It, as a row of the table."""
+        return cells_of(self.row)
 
 
 def control_cfg(text: str, constants: Sequence[str]) -> str:
@@ -91,10 +104,8 @@ def control_cfg(text: str, constants: Sequence[str]) -> str:
 
 def add_control_options(parser: argparse.ArgumentParser) -> None:
     """Give the parser the command's options."""
-    parser.add_argument(
-        "--only", action="append", default=[], metavar="NAME", help="only this mutant; * and ? match"
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all of it to FILE as JSON")
+    add_only(parser, "only the mutant")
+    add_json(parser)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,20 +126,24 @@ class Controls:
         try:
             return self._run(only, json, spec or self.root / "spec")
         except (ManifestError, SelectionError, ToolError, TlcStartError, OSError) as error:
-            print(f"Could not run: {error}", file=sys.stderr)
-            return COULD_NOT_RUN
+            return could_not_run(error)
 
     def _run(self, only: Sequence[str], json: Path | None, spec: Path) -> int:
         """As `run`, but what makes it impossible is raised."""
         began = time.monotonic()
         manifest = load_manifest(spec)
-        mutants = [case for case in manifest.cases if isinstance(case.entry, Mutant)]
-        cases = [case for case in mutants if not only or matches_name(case.name, only)]
-        if not cases:
-            raise SelectionError(f"No mutant of the manifest is called {' or '.join(only)}.")
+        mutants = {case.name: case for case in manifest.cases if isinstance(case.entry, Mutant)}
+        cases = [mutants[name] for name in select(mutants, only, "mutant of the manifest")]
         with watching(self.console, len(cases)) as watch:
             controls = asyncio.run(self._all(cases, manifest.constants, watch))
-        return self._report(controls, json, time.monotonic() - began)
+        seconds = time.monotonic() - began
+        figures = {
+            "controls": len(controls),
+            "failures": sum(not control.ok for control in controls),
+            "seconds": round(seconds, 1),
+        }
+        hold = f"{many(len(controls), 'control holds', 'controls hold')}, in {seconds:.0f} s."
+        return Listing(self.console, "controls", _COLUMNS).show(controls, figures, hold, json)
 
     async def _all(self, cases: Sequence[Case], constants: Sequence[str], watch: Watch) -> list[Control]:
         """Check the controls of the cases, in the order of their names."""
@@ -151,21 +166,3 @@ class Controls:
         result = control.result
         watch.ended(case.slug, f"{result.verdict.value}, {result.distinct:,} states", ok=control.ok)
         return control
-
-    def _report(self, controls: Sequence[Control], json: Path | None, seconds: float) -> int:
-        """Print and write all that was found."""
-        rows = [control.row for control in controls]
-        cells = [
-            (c.ok, [str(row[key]) for key in row if key != "ok"])
-            for c, row in zip(controls, rows, strict=True)
-        ]
-        self.console.print(make_table(_COLUMNS, cells))
-        failures = [control.failure for control in controls if not control.ok]
-        print_failures(self.console, failures, len(controls))
-        figures = {"controls": len(controls), "failures": len(failures), "seconds": round(seconds, 1)}
-        outcome = Outcome(not failures, "controls", figures, rows)
-        if outcome.ok:
-            self.console.print(f"As expected: {len(controls)} controls hold, in {seconds:.0f} s.")
-        if json:
-            outcome.save(json)
-        return AS_EXPECTED if outcome.ok else NOT_AS_EXPECTED

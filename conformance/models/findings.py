@@ -1,6 +1,5 @@
 """What is reported of each cfg: a row of the table, a row of the JSON, and, if it failed, why."""
 
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from conformance.models.judge import is_counterexample, say_verdict
 from conformance.models.manifest import Case, Mutant
 from conformance.models.rules import Problem
 from conformance.models.run import Checked
-from conformance.report import Column, Failure, Outcome, Row
+from conformance.report import Column, Failure, Outcome, Row, command
 from conformance.tlc.story import tell
 
 COLUMNS = (
@@ -155,5 +154,5 @@ def failure_of(finding: Finding, options: Sequence[str]) -> Failure:
     """
     checked = finding.checked
     surprise = checked is not None and not is_counterexample(checked.case, checked.result)
-    command = shlex.join(["python", "-m", "conformance", "models", "--only", finding.name, *options])
-    return Failure(finding.name, finding.why, command, finding.story if surprise else "")
+    again = command("models", "--only", finding.name, *options)
+    return Failure(finding.name, finding.why, again, finding.story if surprise else "")

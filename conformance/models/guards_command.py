@@ -3,8 +3,6 @@
 import argparse
 import asyncio
 import os
-import shlex
-import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,13 +12,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from conformance.models.command import (
-    AS_EXPECTED,
-    COULD_NOT_RUN,
-    NOT_AS_EXPECTED,
-    FindTools,
-    SelectionError,
-)
+from conformance.models.command import FindTools
 from conformance.models.guards import Guard, SanyError, find_guards
 from conformance.models.guards_file import (
     GUARDS,
@@ -37,7 +29,21 @@ from conformance.models.manifest import Case, ManifestError, load_manifest
 from conformance.models.progress import watching
 from conformance.models.run import Check
 from conformance.models.schedule import Work, share_out
-from conformance.report import Cell, Column, Failure, Outcome, make_table, print_failures
+from conformance.report import (
+    AS_EXPECTED,
+    NOT_AS_EXPECTED,
+    Cell,
+    Column,
+    Failure,
+    Outcome,
+    add_json,
+    command,
+    could_not_run,
+    make_table,
+    many,
+    print_failures,
+)
+from conformance.selecting import SelectionError
 from conformance.tlc.run import TlcStartError
 from conformance.tlc.tools import ToolError
 
@@ -73,7 +79,7 @@ def add_guard_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--update", action="store_true", help=f"write what breaks into {GUARDS}, for review; never a sentence"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all of it to FILE as JSON")
+    add_json(parser)
     parser.add_argument("--spec", type=Path, metavar="DIR", help="the model's folder, spec/ unless given")
     parser.add_argument("--jobs", type=int, metavar="N", help="run at most N checks at once")
 
@@ -119,8 +125,7 @@ class Guards:
         try:
             return self._run(options)
         except _ERRORS as error:
-            print(f"Could not run: {error}", file=sys.stderr)
-            return COULD_NOT_RUN
+            return could_not_run(error)
 
     def _run(self, options: GuardOptions) -> int:
         """As `run`, but what makes it impossible is raised."""
@@ -173,8 +178,9 @@ class Guards:
         if outcome.ok:
             figures = outcome.figures
             self.console.print(
-                f"As expected: {figures['guards']} guards; without {figures['breaking']} a property breaks, "
-                f"and {figures['harmless']} have a sentence that says why none does; in {seconds:.0f} s."
+                f"As expected: {many(int(figures['guards']), 'guard')}; without {figures['breaking']} a "
+                f"property breaks, and for {figures['harmless']} a sentence says why none does; "
+                f"in {seconds:.0f} s."
             )
         if options.json:
             outcome.save(options.json)
@@ -277,5 +283,4 @@ def _cells(finding: _Finding) -> list[str]:
 
 def _failure(finding: _Finding, beside: Sequence[str]) -> Failure:
     """A finding that is not as expected, with the command that shows it again."""
-    command = shlex.join(["python", "-m", "conformance", "guards", "--only", finding.name, *beside])
-    return Failure(finding.name, finding.why, command)
+    return Failure(finding.name, finding.why, command("guards", "--only", finding.name, *beside))

@@ -95,7 +95,8 @@ def _answer_no_run_that_goes_on(world: World, task: str, variant: str) -> Done:
     """
     run = world.loop.run(world.workspace.thread(THREAD)).run
     if run is not None and run.status is RunStatus.ACTIVE:
-        raise ImpossibleError("Answer", task, "the thread's run goes on, and would be answered and go on")
+        why = "the thread's run goes on, and would be answered and go on"
+        raise ImpossibleError("Answer", task, why, is_known=True)
     return _answer.do(world, task, variant)
 
 
@@ -126,7 +127,7 @@ TWINS = (
         "AnswersWhatIsNotOpen",
         "An answer is committed, and resumes a run, though nothing was open.",
         _answer_anyhow,
-        actions={"Answer": Action("Answer", "task", _answer_no_run_that_goes_on, _answer.code)},
+        actions={"Answer": Action("Answer", "task", _answer_no_run_that_goes_on)},
     ),
     Twin(
         "DroppedIsDelivered",

@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+import conformance.beside
 import conformance.state
 import threadclaim.claimant
 import threadclaim.runner
@@ -11,7 +12,7 @@ from conformance.actions import ACTIONS, Action, At, Done, going_on
 from conformance.model.state import IDLE, Run, Task
 from conformance.mutants.cursors import SendOnly
 from conformance.mutants.twin import Put, Twin
-from conformance.state import NO_CALLERS, Reader
+from conformance.state import NO_CALLERS, Plain, Reader
 from conformance.world.gates import Call
 from conformance.world.process import Slot
 from conformance.world.world import World
@@ -192,7 +193,7 @@ class TakingAsItPlans(Claimant):
 
     async def _do(self, step: Step[T]) -> T:
         result = await super()._do(step)
-        if isinstance(result, steps.Claimed) and not self._abandoned:
+        if isinstance(result, steps.Claimed) and not (self._abandoned or self.halted):
             self._has_taken = True
             await self._take(plan(result.view))
         elif isinstance(result, View):
@@ -213,6 +214,17 @@ class TakingAsItPlans(Claimant):
         return await super()._record_start(replace(given, consumes=()) if self._has_taken else given, ready)
 
 
+class TakersReader(Reader):
+    """Reads as consumed what is taken, too: no event says it where a claimant takes what it plans."""
+
+    def read(self) -> Plain:
+        """The world as it stands."""
+        *rest, once, twice = super().read()
+        log, _, taken = rest[:3]
+        messages = {place for place, kind in enumerate(log[:taken], 1) if kind == "msg"}
+        return (*rest, once | messages, twice)
+
+
 _claim = ACTIONS["Claim"]
 
 
@@ -231,7 +243,7 @@ TWINS = (
         "ReadsBeforeItFrees",
         "A release reads what is left to hand over, and frees the claim in a transaction after that.",
         _read_first,
-        actions={"ThenFree": Action("ThenFree", "task", going_on("ThenFree", ThenFree), "steps.Release")},
+        actions={"ThenFree": Action("ThenFree", "task", going_on("ThenFree", ThenFree))},
         next={"free, go": ("ThenFree",), "free, rest": ("ThenFree",)},
         reads=_reads_freeing,
     ),
@@ -240,10 +252,8 @@ TWINS = (
         "A send commits its message, claims the thread, and asks in a transaction after that.",
         lambda put: put(Runner, "send", _send),
         actions={
-            "ClaimThenAsk": Action(
-                "ClaimThenAsk", "task", going_on("ClaimThenAsk", ClaimThenAsk), "steps.Claim"
-            ),
-            "AskLate": Action("AskLate", "task", going_on("AskLate", AskLate), "steps.Send"),
+            "ClaimThenAsk": Action("ClaimThenAsk", "task", going_on("ClaimThenAsk", ClaimThenAsk)),
+            "AskLate": Action("AskLate", "task", going_on("AskLate", AskLate)),
         },
         next={"claim, ask": ("ClaimThenAsk",), "ask, replan": ("AskLate",), "ask, rest": ("AskLate",)},
         reads=lambda put: put(Reader, "_at_call", _at_ask),
@@ -252,7 +262,8 @@ TWINS = (
         "TakenAsItPlans",
         "A claimant takes its turn's input as it plans it, before the turn has started.",
         lambda put: put(threadclaim.runner, "Claimant", TakingAsItPlans),
-        actions={"Claim": Action("Claim", "task", _claim_and_take, _claim.code)},
+        actions={"Claim": Action("Claim", "task", _claim_and_take)},
+        reads=lambda put: put(conformance.beside, "Reader", TakersReader),
     ),
 )
 """These twins."""

@@ -6,8 +6,9 @@ from typing import Any
 import threadclaim.carrying
 import threadclaim.claimant
 import threadclaim.runner
+import threadclaim.storage.sql.texts
 from conformance.mutants.stopping import AT_ITS_WRITE
-from conformance.mutants.transactions import going_back, held_by, not_saving
+from conformance.mutants.transactions import WRITTEN_BACK, going_back, held_by, not_saving
 from conformance.mutants.twin import Put, Twin
 from conformance.state import Reader
 from threadclaim import steps
@@ -111,6 +112,12 @@ def _past_the_head(reader: Reader, seq: int) -> int:
 _STARTS = "A run's start leaves taken where it was."
 _ASKS = "A reply asks, up to its own answers, past messages that nobody asked for."
 
+
+def _count_back(put: Put) -> None:
+    put(threadclaim.claimant, "CountTaken", CountBack)
+    put(threadclaim.storage.sql.texts, "SAVE_CURSOR", WRITTEN_BACK)
+
+
 TWINS = (
     Twin("TakenApart", _STARTS, _start_only),
     Twin("TakenApartTwice", _STARTS, _start_only),
@@ -133,7 +140,7 @@ TWINS = (
     Twin(
         "CursorGoesBack",
         "A count saves what it read over whatever was saved meanwhile.",
-        lambda put: put(threadclaim.claimant, "CountTaken", CountBack),
+        _count_back,
         actions=AT_ITS_WRITE,
     ),
     Twin(

@@ -135,6 +135,8 @@ def _direct_start(world: World, task: str, _: str) -> Done:
 def _unheld_start(world: World, task: str, _: str) -> Done:
     """Start a run at once, in a claim that holds nothing."""
     at = At(world, "DirectStart", task)
+    if not at.slot.is_idle:
+        raise at.impossible("the task is busy", is_known=True)
     return _start(at, _begin(at))
 
 
@@ -262,10 +264,10 @@ def _nothing(_: Put) -> None:
 
 
 DIRECT = {
-    "HoldThread": Action("HoldThread", "task", _hold_thread, "Workspace.claim_thread"),
-    "DirectStart": Action("DirectStart", "task", _direct_start, "run_directly, steps.DirectStart"),
-    "DirectEnd": Action("DirectEnd", "task", _direct_end, "run_directly, steps.EndRun"),
-    "LetThread": Action("LetThread", "task", _let_thread, "Workspace.claim_thread"),
+    "HoldThread": Action("HoldThread", "task", _hold_thread),
+    "DirectStart": Action("DirectStart", "task", _direct_start),
+    "DirectEnd": Action("DirectEnd", "task", _direct_end),
+    "LetThread": Action("LetThread", "task", _let_thread),
 }
 """The actions of spec/DirectRuns.tla."""
 
@@ -289,7 +291,7 @@ TWINS = (
         _holds_nothing,
         actions={
             **DIRECT,
-            "DirectStart": Action("DirectStart", "task", _unheld_start, "run_directly, steps.DirectStart"),
+            "DirectStart": Action("DirectStart", "task", _unheld_start),
         },
         next=NEXT_DIRECT,
         reads=_reads_direct,

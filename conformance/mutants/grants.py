@@ -52,7 +52,7 @@ class KeepsIfCancelled(_Keeping):
 
     def keeps(self) -> bool:
         """Whether its caller was cancelled."""
-        return self.is_cancelled
+        return self.is_cancelled or self.halted
 
 
 class KeepsIfFailed(_Keeping):
@@ -209,13 +209,12 @@ def _release_fails_of_its_own(world: World, task: str, variant: str) -> Done:
     claimant = world.process_of(task).slot(task).claimant
     held_by = world.loop.run(world.storage.transact(SCOPE, holder))
     if variant != "unheard" and claimant is not None and held_by not in {claimant.holder, None}:
-        raise ImpossibleError("ReleaseFails", task, "the claim is another's, and would only seem to be dead")
+        why = "the claim is another's, and would only seem to be dead"
+        raise ImpossibleError("ReleaseFails", task, why, is_known=True)
     return _release_fails.do(world, task, variant)
 
 
-_OF_ITS_OWN = Action(
-    "ReleaseFails", "task", _release_fails_of_its_own, _release_fails.code, _release_fails.variants
-)
+_OF_ITS_OWN = Action("ReleaseFails", "task", _release_fails_of_its_own, _release_fails.variants)
 
 TWINS = (
     Twin(

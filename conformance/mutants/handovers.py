@@ -66,7 +66,7 @@ class CancelledAsFailed(Telling):
 
     async def instead(self, error: BaseException, leaving: Leaving) -> Leaving:
         """Leave what was asked before to the next command."""
-        failed = self.is_cancelled and not isinstance(error, ClaimLost)
+        failed = (self.is_cancelled or self.halted) and not isinstance(error, ClaimLost)
         return Leaving("newer", self.seen, self._input_seq) if failed else leaving
 
 
@@ -223,7 +223,7 @@ TWINS = (
         "HandOverAsks",
         "A release asks for all that the log has.",
         lambda put: put(Claimant, "_release", _release_and_ask),
-        actions={"Release": Action("Release", "task", _release_then_ask, _RELEASE.code)},
+        actions={"Release": Action("Release", "task", _release_then_ask)},
     ),
     Twin(
         "FailedEndGivesUp",

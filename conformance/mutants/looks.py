@@ -4,9 +4,13 @@ from unittest.mock import patch
 
 import threadclaim.looks
 import threadclaim.storage.memory_scope
+import threadclaim.storage.sql.transaction
 from conformance.actions import ACTIONS, Action, Done
 from conformance.mutants.asking import AskForAll
 from conformance.mutants.twin import Put, Twin
+from conformance.world.durable import DurableWorldStorage
+from conformance.world.memory import StorageOfAWorld, WorldStorage
+from conformance.world.process import THREAD
 from conformance.world.world import SCOPE, World
 from threadclaim import steps
 from threadclaim.claimant import Claimant
@@ -14,7 +18,7 @@ from threadclaim.handover import ALL, Leaving, Left
 from threadclaim.plan import LeavePlan, View, plan
 from threadclaim.run import RunHandle
 from threadclaim.runner import Runner
-from threadclaim.storage import InMemoryStorage, Scope, Stranded
+from threadclaim.storage import Scope, Stranded
 from threadclaim.storage.common import Standing
 from threadclaim.storage.protocol import Transaction
 from threadclaim.thread import RunStatus, Thread
@@ -88,21 +92,27 @@ def _restart_unswept(world: World, process: str, variant: str) -> Done:
     return [("Restart", process)] if is_left else done
 
 
-_UNSWEPT = Action("Restart", "process", _restart_unswept, "Runner.recover")
+_UNSWEPT = Action("Restart", "process", _restart_unswept)
 
-_stranded = InMemoryStorage.stranded
+_KINDS: tuple[type[StorageOfAWorld], ...] = (WorldStorage, DurableWorldStorage)
+_stranded = {kind: kind.stranded for kind in _KINDS}
 
 
-async def _asks_for_all(storage: InMemoryStorage, scope: Scope) -> Stranded:
-    """Ask for each thread, and list those that a sweep is for then."""
-    for thread_id in list(storage._scopes[scope].threads):
-        await storage._transact(scope, AskForAll(thread_id))
-    return await _stranded(storage, scope)
+async def _asks_for_all(storage: StorageOfAWorld, scope: Scope) -> Stranded:
+    """Ask for the thread, and list those that a sweep is for then."""
+    await storage.transact(scope, AskForAll(THREAD))
+    return await _stranded[type(storage)](storage, scope)
+
+
+def _ask_as_they_list(put: Put) -> None:
+    for kind in _KINDS:
+        put(kind, "stranded", _asks_for_all)
 
 
 def _restart_unasking(world: World, process: str, variant: str) -> Done:
     """Start a process, whose sweep asks for nothing: the mutant's only asks in `Recover`."""
-    with patch.object(InMemoryStorage, "stranded", _stranded):
+    kind = type(world.storage)
+    with patch.object(kind, "stranded", _stranded[kind]):
         return _restart.do(world, process, variant)
 
 
@@ -126,7 +136,8 @@ def _sees_to(put: Put, status: RunStatus) -> None:
         "has_run_to_see_to",
         property(lambda thread: thread.run is not None and thread.run.status is status),
     )
-    put(threadclaim.storage.memory_scope, "standing", _stands)
+    for where in (threadclaim.storage.memory_scope, threadclaim.storage.sql.transaction):
+        put(where, "standing", _stands)
 
 
 def _answered_is_nothing(put: Put) -> None:
@@ -181,8 +192,8 @@ TWINS = (
     Twin(
         "RecoverAsks",
         "A sweep asks for all that the log has.",
-        lambda put: put(InMemoryStorage, "stranded", _asks_for_all),
-        actions={"Restart": Action("Restart", "process", _restart_unasking, "Runner.recover")},
+        _ask_as_they_list,
+        actions={"Restart": Action("Restart", "process", _restart_unasking)},
     ),
     Twin(
         "DeadRunStays",

@@ -55,7 +55,7 @@ def _lose_claim_at_its_write(world: World, task: str, variant: str) -> Done:
 
 
 AT_ITS_WRITE = {
-    "LetGo": Action("LetGo", "task", _let_go_at_its_write, _let_go.code),
-    "LoseClaim": Action("LoseClaim", "task", _lose_claim_at_its_write, _lose_claim.code),
+    "LetGo": Action("LetGo", "task", _let_go_at_its_write),
+    "LoseClaim": Action("LoseClaim", "task", _lose_claim_at_its_write),
 }
 """These actions, by their names."""

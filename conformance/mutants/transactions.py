@@ -2,7 +2,13 @@
 
 from typing import Any, cast
 
+from threadclaim.storage.common import thread_of_cursor
 from threadclaim.storage.protocol import Transaction
+from threadclaim.storage.sql import texts
+from threadclaim.storage.sql.transaction import SqlTransaction
+
+WRITTEN_BACK, _, _ = texts.SAVE_CURSOR.rpartition("WHERE")
+"""How a cursor is written that may go back."""
 
 
 class _Through:
@@ -44,8 +50,17 @@ class GoingBack(_Through):
     """A cursor is saved wherever it was."""
 
     async def save_cursor(self, name: str, seq: int) -> None:
-        """Save it, lower too."""
-        cast("Any", self._tx)._cursors[name] = seq
+        """Save it, lower too: in memory, or where a row of it is to be written."""
+        tx = self._tx
+        while isinstance(tx, _Through):
+            tx = tx._tx
+        if isinstance(tx, SqlTransaction):
+            await tx.cursor(name)
+            tx._loaded.cursors[name] = seq
+            tx._written.cursors.add(name)
+            tx._written.threads |= {thread for thread in [thread_of_cursor(name)] if thread is not None}
+        else:
+            cast("Any", tx)._cursors[name] = seq
 
 
 def held_by(tx: Transaction, holder: str) -> Transaction:
@@ -59,5 +74,5 @@ def not_saving(tx: Transaction, cursor: str) -> Transaction:
 
 
 def going_back(tx: Transaction) -> Transaction:
-    """A transaction of `threadclaim.storage.InMemoryStorage` in which cursors go back."""
+    """A transaction in which cursors go back; a database must write them as `WRITTEN_BACK` says."""
     return cast("Transaction", GoingBack(tx))

@@ -1,5 +1,6 @@
 """Tables in the terminal."""
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -20,11 +21,15 @@ class Column:
 
 
 def make_console() -> Console:
-    """The console of a command: standard output; wide enough for every table where it is no terminal."""
+    """The console of a command: standard output.
+
+    It is as wide as `COLUMNS` says, else as its terminal; and wide enough for every table where it is none.
+    """
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return Console(highlight=False, width=int(columns))
     console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDTH_OF_NO_TERMINAL)
-    return console
+    return console if console.is_terminal else Console(highlight=False, width=_WIDTH_OF_NO_TERMINAL)
 
 
 def make_table(columns: Sequence[Column], rows: Iterable[tuple[bool, Sequence[str]]]) -> Table:

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from conformance.__main__ import ROOT
-from conformance.matrix import BUDGET, Mutants, hunt
+from conformance.matrix import BUDGET, Caught, Mutants, hunt
 from conformance.model.direct import DirectModel
 from conformance.model.model import Model
 from conformance.models.manifest import Mutant, load_manifest
@@ -75,9 +75,36 @@ def test_a_twin_that_nothing_catches_is_told(tmp_path: Path, monkeypatch: pytest
 def test_a_mutant_that_there_is_not_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With code 2."""
     assert run(tmp_path, "Other")[0] == 2
-    assert "no mutant Other" in capsys.readouterr().err
+    assert "No mutant is called Other." in capsys.readouterr().err
 
 
 def test_a_model_is_what_its_twins_are_explored_beside() -> None:
     """The model with direct runs is one, too."""
     assert issubclass(DirectModel, Model)
+
+
+def test_names_may_be_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of models; and one that none matches is told with what is much like it."""
+    monkeypatch.setattr("conformance.matrix.hunt", lambda *_: Caught("a property", 1))
+    code, text, found = run(tmp_path, "NoSw*", "NoLookA*")
+    rows = found["rows"]
+    assert isinstance(rows, list)
+    assert code == 0
+    assert [row["mutant"] for row in rows] == ["NoLookAfterFailedRelease", "NoLookAgain", "NoSweep"]
+    assert "3 mutants, each caught by TLC, by replay, and by exploration within 1 step." in text
+
+
+def test_one_mutant_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In words that agree."""
+    monkeypatch.setattr("conformance.matrix.hunt", lambda *_: Caught("a property", 2))
+    assert (
+        "1 mutant, each caught by TLC, by replay, and by exploration within 2 steps."
+        in run(tmp_path, "NoSweep")[1]
+    )
+
+
+def test_a_mutant_much_like_the_name_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And a pattern that is none's is not passed over."""
+    assert run(tmp_path, "NoSwep", "NoSweep")[0] == 2
+    assert "No mutant is called NoSwep. Did you mean NoSweep" in capsys.readouterr().err
+    assert run(tmp_path, "NoSweep", "Zzz*")[0] == 2

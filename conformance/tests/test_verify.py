@@ -1,14 +1,17 @@
 """The command `verify`: every part runs, and one that fails fails all of it."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from conformance.report import Outcome
-from conformance.verify import Part, Verify
+from conformance.__main__ import ROOT
+from conformance.report import Outcome, many
+from conformance.verify import SEARCHED, Part, Verify
+from conformance.world.durable import DURABLE
 
 
 def part(name: str, code: int, *, writes: bool = True) -> Part:
@@ -19,7 +22,7 @@ def part(name: str, code: int, *, writes: bool = True) -> Part:
             Outcome(code == 0, name, {"steps": 7}, []).save(path)
         return code
 
-    return Part(name, f"what {name} shows", run, "{steps:,} steps")
+    return Part(name, f"what {name} shows", run, lambda figures: many(figures["steps"], "step"))
 
 
 Verified = Callable[..., tuple[int, str, dict[str, object]]]
@@ -66,10 +69,42 @@ def test_a_part_that_could_not_run_tells_no_figures(verified: Verified, tmp_path
     (tmp_path / "build" / "a.json").write_text('{"figures": {"steps": 1}}')
     code, text, _ = verified(part("a", 2, writes=False))
     assert code == 2
-    assert "1 steps" not in text
+    assert "1 step" not in text
 
 
 def test_the_real_parts_are_all_that_a_pull_request_must_keep() -> None:
-    """Models, exploration, replay and mutants."""
+    """Models, exploration, replay and mutants; and that the model in Python is TLC's."""
     parts = Verify(Path(), Console()).parts()
-    assert {each.name for each in parts} == {"models", "explore", "replay", "mutants"}
+    assert {each.name for each in parts} == {
+        "models",
+        "explore",
+        "replay",
+        "mutants",
+        "search",
+        *(f"{part} {storage}" for part in ("explore", "replay") for storage in ("sqlite", "postgres")),
+    }
+
+
+def test_the_real_parts_tell_of_one_thing_as_of_one() -> None:
+    """By the figures that each of them writes."""
+    one = dict.fromkeys(("steps", "actions", "actions_reached", "pairs", "pairs_reached", "traces"), 1)
+    one |= dict.fromkeys(("mutants", "most_steps", "models", "distinct_states", "witnesses"), 1)
+    assert {part.name: part.told(one) for part in Verify(Path(), Console()).parts()} == {
+        "explore": "1 step, 1 of 1 actions, 1 of 1 pairs",
+        "replay": "1 counterexample",
+        "mutants": "1 mutant, within 1 step",
+        "search": "1 model of 1 state",
+        "models": "1 state; 1 model, 1 mutant, 1 witness",
+        **{f"explore {storage}": "1 step, 1 of 1 actions" for storage in DURABLE},
+        **{f"replay {storage}": "1 counterexample" for storage in DURABLE},
+    }
+
+
+def test_the_part_search_takes_the_smaller_models(tmp_path: Path) -> None:
+    """Those that take seconds; it writes the figures that are told."""
+    part = next(part for part in Verify(ROOT, Console(quiet=True)).parts() if part.name == "search")
+    assert part.run(tmp_path / "search.json") == 0
+    figures = json.loads((tmp_path / "search.json").read_text())["figures"]
+    assert re.fullmatch(r"\d models of [\d,]+ states", part.told(figures))
+    assert figures["models"] >= 3
+    assert figures["distinct_states"] <= figures["models"] * SEARCHED

@@ -1,14 +1,13 @@
 """The command `view`: show a trace in the terminal, and as a page, and as JSON."""
 
 import argparse
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
-from conformance.models.command import AS_EXPECTED, COULD_NOT_RUN, NOT_AS_EXPECTED
-from conformance.report import Outcome, Row
+from conformance.report import AS_EXPECTED, NOT_AS_EXPECTED, Outcome, Row, could_not_run
 from conformance.view.page import write_page
 from conformance.view.reading import UnreadableError, read_walk
 from conformance.view.sentences import read_sentences
@@ -62,9 +61,11 @@ class View:
             if options.json is not None:
                 outcome_of(walk).save(options.json)
         except (UnreadableError, OSError) as error:
-            print(f"Could not run: {error}", file=sys.stderr)
-            return COULD_NOT_RUN
+            return could_not_run(error)
         SwimLanes(self.console, walk, sentences).print()
+        for what, path in (("A page to walk through", options.html), ("JSON of its steps", options.json)):
+            if path is not None:
+                self.console.print(Text(f"{what} is written: {path}"), soft_wrap=True)
         return NOT_AS_EXPECTED if walk.unconfirmed else AS_EXPECTED
 
 

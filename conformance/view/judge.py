@@ -72,6 +72,8 @@ class Case:
 
     `named` has the properties that the file names as broken; `recorded` is whether a run of the runner wrote
     it. A counterexample may be a mutant's, whose tasks have values of its own: TypeOK is judged if named.
+    `several` are the indices of the states that several steps of the model's led to at once, which a step of
+    the runner may be: of such a step no action property can be judged, as the states between are not there.
     """
 
     states: Sequence[Snapshot]
@@ -79,6 +81,7 @@ class Case:
     loop: int | None
     named: frozenset[str]
     recorded: bool
+    several: frozenset[int] = frozenset()
 
     @property
     def judged(self) -> frozenset[str]:
@@ -126,6 +129,8 @@ def _action_properties(case: Case) -> Iterator[Broken]:
         if name not in case.judged:
             continue
         for index, (old, new) in enumerate(pairwise(case.states), start=1):
+            if index in case.several:
+                continue
             if reasons := tuple(reasons_in(old, new, case.owners)):
                 yield Broken(name, index, reasons)
 

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 from conformance.tlc.values import print_value
 from conformance.view.elements import element, written
 from conformance.view.judge import Broken
-from conformance.view.table import legend, table_of
+from conformance.view.table import glossary, legend, table_of
 from conformance.view.telling import (
     LOOP,
     doubts,
@@ -158,7 +158,7 @@ def _lanes(walk: Walk, sentences: dict[str, str]) -> Element:
         role="region",
         aria_label="All steps",
     )
-    return element("section", element("h2", "All steps"), legend(), frame, class_="lanes")
+    return element("section", element("h2", "All steps"), legend(), frame, glossary(walk), class_="lanes")
 
 
 def _step(walk: Walk, step: Step, sentences: dict[str, str]) -> dict[str, object]:

@@ -5,6 +5,7 @@ from xml.etree.ElementTree import Element
 
 from conformance.view.cells import LEGEND, Lines, cells_of, mark_of
 from conformance.view.elements import element
+from conformance.view.glossary import meanings
 from conformance.view.telling import headline, loop_begins
 from conformance.view.walk import Step, Walk, ending, place_text
 
@@ -30,6 +31,22 @@ def legend() -> Element:
         *(element("li", what, class_=f"lane {mark.value}") for mark, what in LEGEND.items()),
         class_="legend",
         aria_label="The edge of a lane",
+    )
+
+
+def glossary(walk: Walk) -> Element:
+    """Return what each word means by which a state's places are shown."""
+    places = (place for step in walk.steps for place in step.places)
+    words = [
+        element("div", element("dt", word), element("dd", f"{meaning}."))
+        for word, meaning in meanings(places).items()
+    ]
+    return element(
+        "details",
+        element("summary", "What the words mean"),
+        element("dl", *words),
+        class_="glossary",
+        id="glossary",
     )
 
 

@@ -6,6 +6,8 @@ from conformance.view.judge import Broken
 from conformance.view.walk import Step, Walk, cannot_tell, is_known
 
 LOOP = "\u21ba"
+_TOLD_OTHERWISE = frozenset({"description", "note", "kind", "property", "several", "digest"})
+"""What a file says that has a place of its own, or is for programs alone."""
 
 
 def kind_of(walk: Walk) -> str:
@@ -21,9 +23,7 @@ def said_of(walk: Walk) -> list[str]:
 
 def facts_of(walk: Walk) -> dict[str, str]:
     """Return what else the file says of its trace, such as its cfg or its seed."""
-    return {
-        key: text for key, text in walk.meta.items() if key not in {"description", "note", "kind", "property"}
-    }
+    return {key: text for key, text in walk.meta.items() if key not in _TOLD_OTHERWISE}
 
 
 def title_of(step: Step) -> str:

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from conformance.view.cells import ARROW, LEGEND, Cells, Lines, Mark, cells_of, mark_of
+from conformance.view.glossary import meanings
 from conformance.view.judge import Broken
 from conformance.view.telling import (
     LOOP,
@@ -174,10 +175,12 @@ class SwimLanes:
         return self._leading[0].width + _GAP
 
     def _print_legend(self) -> None:
-        """Print what the lanes' marks mean."""
+        """Print what the lanes' marks mean, and every word that is shown."""
         if self._lane:
             marks = ", ".join(f"{_MARKS[mark]} {what}" for mark, what in LEGEND.items())
             self._say(Text(f"In a lane: {marks}. Below a step: the model's notes for its properties.", "dim"))
+        for word, meaning in meanings(_shown(self._walk)).items():
+            self._say(Text.assemble((word, "bold"), f": {meaning}."))
 
     # ---- What prints.
 
@@ -200,6 +203,12 @@ class SwimLanes:
         if not encoding.lower().startswith("utf"):
             drawn.plain = drawn.plain.translate(_ASCII).encode(encoding, "replace").decode(encoding)
         return drawn
+
+
+def _shown(walk: Walk) -> Iterator[str]:
+    """Yield the places that are shown: what changes, and of the first state what is no note."""
+    yield from ("log", "asked", "taken", "lease", "run.st", *(f"task[{task}].at" for task in walk.tasks))
+    yield from (change.place for step in walk.steps for change in step.changes)
 
 
 def head_of(walk: Walk) -> Iterator[Text]:

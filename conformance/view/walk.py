@@ -104,7 +104,9 @@ def walk_of(name: str, trace: Trace, meta: Mapping[str, str]) -> Walk:
     _check_names(states)
     owners = owners_of(states, meta)
     named = tuple(dict.fromkeys(meta.get("property", "").replace(",", " ").split()))
-    case = Case(states, owners, trace.loop, frozenset(named), meta.get("kind") == RECORDED)
+    numbers = meta.get("several", "").split()
+    several = frozenset(index for index in range(len(states)) if str(index + 1) in numbers)
+    case = Case(states, owners, trace.loop, frozenset(named), meta.get("kind") == RECORDED, several)
     broken = judge(case)
     return Walk(
         name=name,

@@ -5,11 +5,12 @@ pydantic-ai's own.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from threadclaim.events import Request
+from threadclaim.events import Envelope, Request
 from threadclaim.turn import Completed, Facts, Failed, Outcome, Paused, Steering, Stopped, TurnInput
 
 
@@ -19,11 +20,27 @@ class Told:
 
     messages: list[int] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
+    ends: dict[str, set[str]] = field(default_factory=dict)
+    """How the segments of each run were told to end, by the run's id; "" for one that was told nothing."""
+    wrong: list[str] = field(default_factory=list)
+    """What no agent may be told, in sentences: a message twice in one run, say."""
 
     def begin(self, turn: TurnInput) -> None:
         """A turn is told of its prompt and its answers."""
+        self.ends.setdefault(turn.run_id, set()).add("")
         self.messages += [message.seq for message in turn.prompt]
         self.answers += [answer.seq for answer in turn.answers.values()]
+
+    def end(self, turn: TurnInput, kind: str) -> None:
+        """A turn is told how to end."""
+        self.ends[turn.run_id].add(kind)
+
+    def steer(self, run_id: str, given: Sequence[Envelope], before: Iterable[int]) -> list[int]:
+        """A run is given steering, having been given others `before`; their seqs."""
+        seqs = [message.seq for message in given]
+        twice = [seq for seq, times in Counter([*before, *seqs]).items() if times > 1]
+        self.wrong += [f"The run {run_id} was given the message at {seq} twice." for seq in twice]
+        return seqs
 
 
 class AgentRun(Protocol):
@@ -68,6 +85,7 @@ class SteppedRun:
         self.turn, self.steering, self._told = turn, steering, told
         self.ending: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self.delivered: list[int] = []
+        self._given = {message.seq for message in turn.prompt}
 
     @property
     def is_over(self) -> bool:
@@ -76,12 +94,14 @@ class SteppedRun:
 
     def take(self) -> None:
         """Be given what has arrived."""
-        seqs = [message.seq for message in self.steering.take()]
+        seqs = self._told.steer(self.turn.run_id, self.steering.take(), self._given)
+        self._given |= set(seqs)
         self.delivered += seqs
         self._told.messages += seqs
 
     def end(self, kind: str) -> None:
         """End so."""
+        self._told.end(self.turn, kind)
         delivered = tuple(self.delivered)
         outcomes: dict[str, Outcome] = {
             "completed": Completed("done", None, delivered),

@@ -59,6 +59,8 @@ class SteppedLoop(asyncio.BaseEventLoop):
         """At rest, at time 0, which it stays."""
         super().__init__()
         self.timers: list[Timer] = []
+        self.made: list[OwnedTask] = []
+        """Every task that was made."""
         self.failures: list[dict[str, Any]] = []
         self.is_stepping = False
         self._owner: str | None = None
@@ -104,7 +106,12 @@ class SteppedLoop(asyncio.BaseEventLoop):
         """A task of whoever makes it."""
         task = OwnedTask(coro, loop=self, **options)
         task.owner = self.owner
+        self.made.append(task)
         return task
+
+    def unheard(self) -> list[OwnedTask]:
+        """The tasks that failed, and whose failure nobody has asked for: garbage would tell, at any time."""
+        return [task for task in self.made if task.done() and getattr(task, "_log_traceback", False)]
 
     @property
     def owner(self) -> str | None:

@@ -1,14 +1,27 @@
 """A storage in memory for the world: the library's, with what the world must be able to do to a lease."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from itertools import count
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from typing_extensions import override
 
-from threadclaim.storage import InMemoryStorage, Scope, Step
+from threadclaim.storage import InMemoryStorage, Scope, Step, Storage
 
 T = TypeVar("T")
+
+
+class StorageOfAWorld(Storage, Protocol):
+    """A storage that a world can be on: it does what it is asked for before it waits, if it waits at all.
+
+    `calls` is how many transactions there were: while it stands, nothing has changed.
+    """
+
+    calls: int
+
+    def lapse(self, scope: Scope, name: str) -> None:
+        """Let a lease lapse."""
 
 
 class WorldStorage(InMemoryStorage):
@@ -42,3 +55,7 @@ class WorldStorage(InMemoryStorage):
         """Let a lease lapse."""
         self.calls += 1
         self._scopes[scope].leases.pop(name, None)
+
+
+MakeStorage = Callable[[], StorageOfAWorld]
+"""Makes the storage of a world."""

@@ -1,6 +1,7 @@
 """A real agent of pydantic-ai's, whose model answers when the world says, and what it says."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 
@@ -42,7 +43,10 @@ class ModelRun:
 
     async def respond(self, messages: list[ModelMessage]) -> ModelResponse:
         """Answer a request of the model, as the world says."""
-        texts = {text for message in messages for text in _texts(message)}
+        texts = Counter(text for message in messages for text in _texts(message))
+        own = {text_of(message) for message in self.turn.prompt} | set(self.taken)
+        twice = [text for text in own if texts[text] > 1]
+        self._told.wrong += [f"A request of {self.turn.run_id} has {text!r} twice." for text in twice]
         carried = [seq for text, seq in self.taken.items() if text in texts and seq not in self.delivered]
         self._answer = asyncio.get_running_loop().create_future()
         kind = await self._answer
@@ -63,6 +67,8 @@ class ModelRun:
     def given(self) -> Sequence[Envelope]:
         """What the turn takes of the steering, which is kept by its text: requests carry no seqs."""
         taken = self.steering.take()
+        before = {message.seq for message in self.turn.prompt} | set(self.taken.values())
+        self._told.steer(self.turn.run_id, taken, before)
         self.taken |= {text_of(message): message.seq for message in taken}
         return taken
 
@@ -74,6 +80,7 @@ class ModelRun:
     def end(self, kind: str) -> None:
         """End so."""
         self.is_over = True
+        self._told.end(self.turn, kind)
         self._say(kind)
 
     def _say(self, kind: str) -> None:

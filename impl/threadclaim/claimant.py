@@ -217,11 +217,13 @@ class Claimant(TurnCarrier):
     async def _input_of(self, start: StartPlan, linked: str | None) -> RunInput:
         """What a run starts with that a message prompts."""
         message = start.prompt
+        self._input_seq = message.seq
         turn = await self._turn_input(self._means.new_id(), message.actor, (message,), None)
         return RunInput(turn, message.seq, (message.seq,), False, linked)
 
     async def _input_of_resume(self, resume: ResumePlan, linked: str | None) -> RunInput:
         """What a run resumes with."""
+        self._input_seq = resume.through
         turn = await self._turn_input(resume.run.run_id, resume.actor, resume.messages, resume.run)
         consumes = tuple(message.seq for message in resume.messages)
         return RunInput(turn, resume.through, consumes, True, linked)

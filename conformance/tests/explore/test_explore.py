@@ -10,15 +10,17 @@ import pytest
 from rich.console import Console
 
 from conformance.__main__ import ROOT
-from conformance.beside import Beside, DivergedError
+from conformance.beside import Beside, DivergedError, Taken
 from conformance.explore.again import again, shrink
 from conformance.explore.candidates import candidates
 from conformance.explore.check import BrokenError
 from conformance.explore.command import Explore
 from conformance.explore.finish import LeftOverError
+from conformance.explore.keep import save
 from conformance.explore.machine import explore, make_machine
 from conformance.explore.profiles import PROFILES, Profile
-from conformance.explore.record import load_walk, save_walk
+from conformance.explore.record import load_walk
+from conformance.explore.setting import Setting
 from conformance.explore.tally import PAIRS, Tally
 from conformance.explore.walk import SHAPES, Walker, constants_of
 from conformance.model.model import Model
@@ -68,7 +70,7 @@ def test_whatever_the_model_allows_is_proposed(shape: tuple[int, int]) -> None:
 
 
 def test_the_pairs_are_those_that_the_model_has() -> None:
-    """In a search of a small model with every fault: no pair but these, save what the world cannot do."""
+    """In a search of a small model with every fault: no pair but these."""
     bounds = {"max_msgs": 2, "max_notes": 1, "max_crash": 1, "max_lapse": 1, "max_cancel": 1, "max_fail": 1}
     model = Model(Constants.of(2, 1, **bounds))
     tally, states = Tally(), [model.init()]
@@ -76,12 +78,12 @@ def test_the_pairs_are_those_that_the_model_has() -> None:
     while states and len(known) < 30_000:
         state = states.pop(0)
         for action, actor, after in model.successors(state):
-            tally.count(model.constants, state, action, actor or "")
+            taken = Taken(action, actor or "", "", [(action, actor or "")], after)
+            tally.count(model.constants, (state, after), taken)
             if after not in known:
                 known.add(after)
                 states.append(after)
-    beyond = set(tally.pairs) - PAIRS
-    assert {fault for _, fault in beyond} <= {"LetGo"}
+    assert set(tally.pairs) <= PAIRS
     assert len(PAIRS & set(tally.pairs)) > 40
 
 
@@ -104,18 +106,18 @@ def test_a_spoilt_runner_is_caught_and_its_walk_shrunk(tmp_path: Path) -> None:
     with TWINS["NoHandOver"].applied():
         walker, _ = caught()
         assert walker.beside is not None
-        constants = walker.beside.model.constants
-        shrunk = shrink(constants, walker.beside.tried)
+        setting = Setting(walker.beside.model.constants)
+        shrunk = shrink(setting, walker.beside.tried)
         assert shrunk.error is not None
-        assert len(shrunk.beside.steps) < 8
+        assert len(shrunk.steps) <= 8
         path = tmp_path / "found" / "walk.itf.json"
-        save_walk(path, shrunk.beside, str(shrunk.error), shrunk.last)
-        loaded, steps, meta = load_walk(path)
-        assert loaded == constants
-        assert meta["description"] == str(shrunk.error)
-        once_more = again(loaded, steps)
+        save(path, shrunk)
+        loaded = load_walk(path)
+        assert loaded.setting == setting
+        assert str(shrunk.error) in loaded.meta["description"]
+        once_more = again(loaded.setting, loaded.steps)
         assert once_more.kind == shrunk.kind
-    assert again(loaded, steps).error is None
+    assert again(loaded.setting, loaded.steps).error is None
 
 
 def test_hypothesis_catches_it_too() -> None:
@@ -150,6 +152,22 @@ def test_the_command_fails_if_something_was_never_reached(
     assert figures["actions"] == 34
     assert figures["actions_reached"] < 34
     assert figures["violations"] == 0
+    assert (figures["properties"], figures["step_forms"]) == (14, 4)
+
+
+def test_the_command_says_what_was_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And no more: properties of the model's state, in which the world was found."""
+    monkeypatch.setattr(Tally, "missed_actions", [])
+    monkeypatch.setattr(Tally, "missed_pairs", [])
+    code, text, _ = run(tmp_path, monkeypatch, Profile(walks=1, real=1, examples=1, steps=2))
+    told = " ".join(text.split())
+    assert code == 0
+    assert "1 walk from seed 0, stepped agent: " in told
+    assert (
+        "the world, as it was read, was in a state of the model's; 14 properties held of that state" in told
+    )
+    assert "the step forms of 4 temporal ones" in told
+    assert "none broken" not in told
 
 
 def test_the_command_tells_what_went_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +177,8 @@ def test_the_command_tells_what_went_wrong(tmp_path: Path, monkeypatch: pytest.M
     assert code == 1
     assert "Release" in text
     assert "python -m conformance replay traces/found/" in text
-    assert (tmp_path / "traces" / "found" / "DivergedError.itf.json").is_file()
+    assert (tmp_path / "traces" / "found" / "DivergedError-Release-task.itf.json").is_file()
+    assert "Never reached" not in text
     figures = found["figures"]
     assert isinstance(figures, dict)
     assert figures["violations"] == 1
@@ -168,10 +187,12 @@ def test_the_command_tells_what_went_wrong(tmp_path: Path, monkeypatch: pytest.M
 _WALK = """
 import sys
 from pathlib import Path
-from conformance.explore.record import save_walk
+from conformance.explore.record import as_tried, save_walk
+from conformance.explore.setting import Setting
 from conformance.explore.tally import Tally
 from conformance.explore.walk import Walker
-save_walk(Path(sys.argv[1]), Walker(Tally()).walk(int(sys.argv[2]), 80), "a walk")
+beside = Walker(Tally()).walk(int(sys.argv[2]), 80)
+save_walk(Path(sys.argv[1]), Setting(beside.model.constants), as_tried(beside))
 """
 
 

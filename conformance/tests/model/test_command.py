@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from conformance.model.command import LARGEST, Search, add_search_options, names_of
-from conformance.models.command import AS_EXPECTED, COULD_NOT_RUN, NOT_AS_EXPECTED
+from conformance.report import AS_EXPECTED, COULD_NOT_RUN, NOT_AS_EXPECTED
 from conformance.tests.model.cases import ROOT, SPEC
 
 
@@ -39,7 +39,7 @@ def test_a_model_as_tlc_found_it(console: Console, tmp_path: Path) -> None:
     file = tmp_path / "build" / "search.json"
     assert Search(ROOT, console).run(["ThreadClaimAlone"], json=file) == AS_EXPECTED
     printed = console.export_text()
-    assert "As expected: 1 models are TLC's" in printed
+    assert "As expected: 1 model has TLC's states, in" in printed
     found = json.loads(file.read_text(encoding="utf-8"))
     assert (found["ok"], found["command"], found["figures"]["models"]) == (True, "search", 1)
     (row,) = found["rows"]
@@ -93,8 +93,8 @@ def test_a_property_that_breaks_is_told_with_the_way_to_it(root: Path, console: 
 @pytest.mark.parametrize(
     ("only", "tier", "why"),
     [
-        (["NoHandOver"], None, "No model of the manifest is called NoHandOver, in the tier all."),
-        (["NightlyAll"], "pull-request", "called NightlyAll, in the tier pull-request."),
+        (["NoHandOver"], None, "No model of the tier all is called NoHandOver."),
+        (["NightlyAll"], "pull-request", "No model of the tier pull-request is called NightlyAll."),
     ],
 )
 def test_it_could_not_run_with_a_sentence(

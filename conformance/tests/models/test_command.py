@@ -7,14 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.models.command import (
-    AS_EXPECTED,
-    COULD_NOT_RUN,
-    NOT_AS_EXPECTED,
-    Options,
-    add_options,
-    options_from,
-)
+from conformance.models.command import Options, add_options, options_from
+from conformance.report import AS_EXPECTED, COULD_NOT_RUN, NOT_AS_EXPECTED
 from conformance.tests.models.bench import HOLDS, Bench, violated
 from conformance.tlc.itf import load_trace
 from conformance.tlc.output import Coverage, Result, Verdict
@@ -32,7 +26,7 @@ def test_everything_as_expected(bench: Bench) -> None:
     for name in ("Counter", "mutants/NoRoom", "mutants/NoUp", "witnesses/MaxIsReached"):
         assert len(lines_with(bench, f"{name} ")) == 1
     assert lines_with(bench, "As expected:")[0].startswith(
-        "As expected: 1 models, 2 mutants, 1 witnesses; 16 dis"
+        "As expected: 1 model, 2 mutants, 1 witness; 16 dis"
     )
     assert "5 (records: 7)" in bench.printed
 
@@ -125,7 +119,7 @@ def test_each_failure_is_told_by_name(bench: Bench, name: str, result: Result, w
     assert bench.run() == NOT_AS_EXPECTED
     assert "1 of 4 not as expected:" in bench.printed
     assert len(lines_with(bench, why)) == 1
-    assert lines_with(bench, "Again:") == [f"Again: python -m conformance models --only {name}"]
+    assert lines_with(bench, "Again:") == [f"Again: .venv/bin/python -m conformance models --only {name}"]
 
 
 def test_an_unexpected_counterexample_is_told(bench: Bench) -> None:
@@ -162,7 +156,7 @@ def test_problems_of_others_are_left_out_when_names_are_given(bench: Bench) -> N
     (bench.spec / "New.cfg").write_text("SPECIFICATION Spec\n", encoding="utf-8")
     assert bench.run(Options(only=("Counter",))) == AS_EXPECTED
     assert bench.run(Options(only=("New",))) == NOT_AS_EXPECTED
-    assert lines_with(bench, "Again:") == ["Again: python -m conformance models --only New"]
+    assert lines_with(bench, "Again:") == ["Again: .venv/bin/python -m conformance models --only New"]
 
 
 def test_an_entry_without_its_cfg_is_not_run(bench: Bench) -> None:

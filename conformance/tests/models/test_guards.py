@@ -14,11 +14,11 @@ from rich.console import Console
 
 from conformance.__main__ import ROOT
 from conformance.models.cfg import parse_cfg
-from conformance.models.command import AS_EXPECTED, COULD_NOT_RUN, NOT_AS_EXPECTED
 from conformance.models.guards import Guard, Place, SanyError, find_guards, without
 from conformance.models.guards_command import GuardOptions, Guards, add_guard_options, guard_options_from
 from conformance.models.guards_file import GuardsError, load_guards
 from conformance.models.guards_run import write_cfg
+from conformance.report import AS_EXPECTED, COULD_NOT_RUN, NOT_AS_EXPECTED
 from conformance.tests.models.bench import HOLDS, violated
 from conformance.tlc.output import Progress, Result, Verdict
 from conformance.tlc.run import Job, check
@@ -235,7 +235,7 @@ def test_the_door_is_as_expected(door: Door, tmp_path: Path) -> None:
     door.results = None
     report = tmp_path / "report" / "guards.json"
     assert door.run(GuardOptions(json=report)) == AS_EXPECTED, door.printed
-    assert "11 guards; without 5 a property breaks, and 6 have a sentence" in door.printed
+    assert "11 guards; without 5 a property breaks, and for 6 a sentence says why none does" in door.printed
     outcome = json.loads(report.read_text(encoding="utf-8"))
     figures = {name: outcome["figures"][name] for name in ("guards", "breaking", "harmless", "failures")}
     assert (outcome["ok"], outcome["command"], figures) == (
@@ -290,7 +290,7 @@ def test_each_failure_is_told_by_name(door: Door, name: str, result: Result, why
     assert door.run(GuardOptions(only=(name,), jobs=1)) == NOT_AS_EXPECTED
     assert "1 of 1 not as expected:" in door.printed
     assert why in door.printed
-    assert f"Again: python -m conformance guards --only {name}" in door.printed.replace("'", "")
+    assert f"Again: .venv/bin/python -m conformance guards --only {name}" in door.printed.replace("'", "")
 
 
 def test_a_guard_that_is_not_listed(door: Door) -> None:

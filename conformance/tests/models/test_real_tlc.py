@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from conformance.__main__ import ROOT, main
-from conformance.models.command import AS_EXPECTED, COULD_NOT_RUN, NOT_AS_EXPECTED, Options
+from conformance.models.command import Options
+from conformance.report import AS_EXPECTED, COULD_NOT_RUN, NOT_AS_EXPECTED
 from conformance.tests.models.bench import Bench
 from conformance.tlc.itf import load_trace
 from conformance.tlc.output import Progress, Result
@@ -119,7 +120,7 @@ def test_tlc_killed_half_way(real: Bench) -> None:
         timeout: float | None = None,  # noqa: ASYNC109 - as the check that it stands in for
     ) -> Result:
         """Run TLC for less time than it needs."""
-        assert timeout == 180
+        assert timeout == 300
         return await check(job, tools, on_progress=on_progress, timeout=0.1)
 
     real.check = hasty
@@ -192,7 +193,7 @@ def test_the_command_line(bench: Bench, capfd: pytest.CaptureFixture[str], tmp_p
     out = tmp_path / "out.json"
     line = ["models", "--spec", str(bench.spec), "--only", "NoRoom", "--json", str(out)]
     assert main(line) == AS_EXPECTED
-    assert "As expected: 0 models, 1 mutants, 0 witnesses; 5 distinct states" in capfd.readouterr().out
+    assert "As expected: 0 models, 1 mutant, 0 witnesses; 5 distinct states" in capfd.readouterr().out
     assert out.is_file()
     bench.edit("models.yaml", "trace_length: 5", "trace_length: 6")
     assert main(line) == NOT_AS_EXPECTED

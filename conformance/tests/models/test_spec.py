@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from conformance.__main__ import ROOT, main
-from conformance.models.command import AS_EXPECTED, NOT_AS_EXPECTED
 from conformance.models.gallery import INDEX, write_index
 from conformance.models.manifest import Case, Model, Mutant, Witness, load_manifest
 from conformance.models.rules import check_manifest
+from conformance.report import AS_EXPECTED, NOT_AS_EXPECTED
 from conformance.tlc.itf import load_trace
 
 SPEC = ROOT / "spec"

@@ -8,9 +8,9 @@ from conformance.actions import ACTIONS, CANCELLED, UNHEARD, ImpossibleError
 from conformance.beside import Beside
 from conformance.explore.tally import Tally
 from conformance.explore.walk import SHAPES, Walker, constants_of
-from conformance.ledger import consumed
+from conformance.ledger import consumed_by
 from conformance.model.model import Model
-from conformance.model.state import State, left
+from conformance.model.state import STARTS, State, left
 from conformance.mutants.twin import Twin
 from conformance.properties import broken
 from conformance.quiet import quiet
@@ -36,6 +36,10 @@ def _end_of_an_unasked_thread(state: State, action: str, _: str) -> bool:
     return action == "DirectEnd" and state.asked == 0
 
 
+def _let_go_of_a_start(state: State, action: str, _: str) -> bool:
+    return action in {"LetGo", "Cancel"} and any(task.at in STARTS for task in state.task)
+
+
 def _hold(_: State, action: str, _variant: str) -> bool:
     return action == "HoldThread"
 
@@ -59,6 +63,8 @@ SKIPS: Mapping[str, Skips] = {
     # To the mutant that is a claim that fails; to a runner, a command that fails, with effect or without.
     "FailedGrantKeepsClaim": _unheard_command,
     "AskOutsideTry": _unheard_command,
+    # The world's claimant goes on to its end in the same step, in which the property has been broken.
+    "TakenPastTheHead": _let_go_of_a_start,
     # The mutant's send has no task yet that could fail, or be cancelled, as its write takes effect.
     "AskedAfterClaim": _broken_off_send,
 }
@@ -87,16 +93,17 @@ class MutantWalker(Walker):
 
     def _take(self, beside: Beside, action: str, actor: str, rng: random.Random) -> bool:
         """Take a step, if the mutant allows it, and the world can."""
-        state, constants = beside.state, beside.model.constants
+        state = beside.state
         variant = rng.choice(ACTIONS[action].variants)
         if not beside.allows(action, actor) or self.skips(state, action, variant):
             return False
         try:
-            beside.take(action, actor, variant)
+            taken = beside.take(action, actor, variant)
         except ImpossibleError:
             return False
+        constants = beside.model.constants
         self.broken |= set(broken(constants, beside.before, beside.state))
-        self.tally.count(constants, state, action, actor)
+        self.tally.count(constants, beside.path, taken)
         return True
 
 
@@ -129,5 +136,5 @@ def logged(world: World) -> tuple[frozenset[int], frozenset[int]]:
     """The positions of the messages that the log says were consumed, and of those consumed twice."""
     entries = world.loop.run(world.workspace.read(threads=[THREAD]))
     seqs = [e.seq for e in entries if isinstance(e.event, MessagePosted | RequestAnswered)]
-    times = {seqs.index(seq) + 1: count for seq, count in consumed(entries).items()}
+    times = {seqs.index(seq) + 1: count for seq, count in consumed_by(entries).items()}
     return frozenset(times), frozenset(place for place, count in times.items() if count > 1)

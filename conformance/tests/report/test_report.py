@@ -86,6 +86,18 @@ def test_no_failure_prints_nothing() -> None:
     assert out.getvalue() == ""
 
 
-def test_the_console_is_wide_where_it_is_no_terminal() -> None:
+def test_the_console_is_wide_where_it_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a log every table has room."""
+    monkeypatch.delenv("COLUMNS", raising=False)
     assert make_console().width == 160
+
+
+@pytest.mark.parametrize(
+    ("columns", "width"), [("72", 72), ("300", 300), ("0", 160), ("wide", 160), ("", 160)]
+)
+def test_the_console_is_as_wide_as_columns_says(
+    columns: str, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it is piped, too; what is no width says nothing."""
+    monkeypatch.setenv("COLUMNS", columns)
+    assert make_console().width == width

@@ -32,11 +32,14 @@ def test_it_shows_a_counterexample(capsys: pytest.CaptureFixture[str]) -> None:
     assert not shown.err
 
 
-def test_it_writes_a_page_and_json(tmp_path: Path) -> None:
+def test_it_writes_a_page_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Both are made with their folders; the JSON has a row for each step."""
     page, file = tmp_path / "new" / "page.html", tmp_path / "other" / "steps.json"
     assert view(TRACE, "--html", page, "--json", file) == 0
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    said = capsys.readouterr().out
+    assert f"A page to walk through is written: {page}\n" in said
+    assert f"JSON of its steps is written: {file}\n" in said
     found = json.loads(file.read_text(encoding="utf-8"))
     assert (found["ok"], found["command"], found["figures"]) == (True, "view", {"steps": 4, "broken": 1})
     assert found["rows"][3] == {

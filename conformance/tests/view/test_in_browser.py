@@ -13,6 +13,7 @@ from conformance.tests.view.samples import EVERY_TRACE, ROOT, counterexample, na
 from conformance.tlc.itf import load_trace
 from conformance.tlc.result import State, Trace
 from conformance.tlc.values import Value, print_value
+from conformance.view.glossary import WORDS
 from conformance.view.page import write_page
 from conformance.view.reading import read_walk
 from conformance.view.sentences import read_sentences
@@ -207,6 +208,35 @@ def test_it_fits_the_screen(name: str, width: int, is_beside: bool, browser: Bro
         assert page.ask(f"{row}.top >= 0 && {row}.bottom <= innerHeight")
     else:
         assert page.ask("scrollY") == 0
+    page.close()
+
+
+WIDEST = {"RepliedRunStays", "LookReadsNothing", "CrashBesideALook", "TwoTasks", "CancelledSweepLeavesRun"}
+
+
+@pytest.mark.parametrize("path", [path for path in EVERY_TRACE if name_of(path) in WIDEST], ids=name_of)
+@pytest.mark.parametrize("width", [1200, 1400, 1450, 1920])
+def test_no_column_is_cut_off_beside_the_walker(
+    path: Path, width: int, browser: Browser, tmp_path: Path
+) -> None:
+    """The notes are the last one, and are seen as a whole; no word is broken off for it."""
+    page = opened(browser, tmp_path, read_walk(path), width=width)
+    edges = "['.scrolls', 'table'].map((s) => document.querySelector(s).getBoundingClientRect().right)"
+    frame, table = page.ask(edges)
+    assert table <= frame + 1
+    cut = "[...document.querySelectorAll('td .line')].filter((e) => e.scrollWidth > e.clientWidth + 1).length"
+    assert page.ask(cut) == 0
+    page.close()
+
+
+def test_the_words_are_told_when_asked_for(browser: Browser, tmp_path: Path) -> None:
+    """By the mouse, and by a keyboard as by any summary's."""
+    page = opened(browser, tmp_path, counterexample("NoSweep"))
+    seen_words = "[...document.querySelectorAll('#glossary dt')].filter((e) => e.checkVisibility()).length"
+    assert page.ask(seen_words) == 0
+    page.click("#glossary summary")
+    assert page.ask(seen_words) == len(WORDS)
+    assert page.ask("document.documentElement.scrollWidth <= innerWidth")
     page.close()
 
 

@@ -264,3 +264,11 @@ def test_what_leads_to_what(taken: tuple[int, ...], loop: int, since: int | None
         each for each in walk_of("loop", trace, {"property": "AskedIsTaken"}).breaks if each.since is not None
     ]
     assert [each.since + 1 for each in found if each.since is not None] == ([] if since is None else [since])
+
+
+def test_what_is_several_steps_at_once_breaks_no_property_of_one(tmp_path: Path) -> None:
+    """The states between are not there: between answered and idle a run was active."""
+    at_once = story(("LetGo", {"run": run("idle")}), first={"run": run("answered")})
+    assert ("RunsInTurn", 2) in broken_in(tmp_path, at_once)
+    assert ("RunsInTurn", 2) not in broken_in(tmp_path, at_once, several="2")
+    assert ("RunsInTurn", 2) in broken_in(tmp_path, at_once, several="3 x")

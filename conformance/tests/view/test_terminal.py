@@ -19,6 +19,7 @@ from conformance.tests.view.samples import (
     turn,
 )
 from conformance.view.cells import cells_of
+from conformance.view.glossary import WORDS
 from conformance.view.reading import read_walk
 from conformance.view.sentences import read_sentences
 from conformance.view.terminal import SwimLanes
@@ -34,6 +35,9 @@ def printed(walk: Walk, width: int, encoding: str = "utf-8") -> list[str]:
     SwimLanes(Console(file=file, width=width, highlight=False), walk, SENTENCES).print()
     file.flush()
     return [line.rstrip() for line in raw.getvalue().decode(encoding).splitlines()]
+
+
+_WORDS = ("log", "asked", "taken", "run", "claim", "at", "pos", "fed", "once", "given", "want")
 
 
 def test_a_wide_terminal() -> None:
@@ -58,6 +62,7 @@ def test_a_wide_terminal() -> None:
         "    taken = 0; once: {} -> {1}",
         "In a lane: ┃ holds the claim, │ has something to do, · has nothing to do, × its process is dead.",  # noqa: RUF001
         "Below a step: the model's notes for its properties.",
+        *(f"{word}: {WORDS[word]}." for word in _WORDS),
     ]
 
 

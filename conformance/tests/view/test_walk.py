@@ -9,6 +9,7 @@ import pytest
 from frozendict import frozendict
 
 from conformance.explore.record import save_walk
+from conformance.explore.setting import Setting
 from conformance.explore.tally import Tally
 from conformance.explore.walk import Walker
 from conformance.names import MODEL, NAMES, actions_of
@@ -180,7 +181,8 @@ def test_a_sentence_is_the_comment_above_its_property() -> None:
 def test_a_walk_of_the_runner(seed: int, tmp_path: Path) -> None:
     """What exploration saves is read: nothing is broken, and each step is its actor's."""
     beside = Walker(Tally()).walk(seed, 40)
-    save_walk(tmp_path / "walk.itf.json", beside, "a walk that broke nothing")
+    setting = Setting(beside.model.constants)
+    save_walk(tmp_path / "walk.itf.json", setting, beside.steps, description="a walk that broke nothing")
     walk = read_walk(tmp_path / "walk.itf.json")
     assert walk.recorded
     assert not walk.breaks

@@ -1,0 +1,227 @@
+"""Rules of the library that have no mutant, broken by hand: the state machine catches each."""
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from conformance.beside import DivergedError, UndoneError
+from conformance.explore.check import BrokenError
+from conformance.explore.finish import LeftOverError
+from conformance.explore.tally import Tally
+from conformance.explore.walk import Walker
+from conformance.world.agent import MakeAgent, SteppedAgent
+from conformance.world.loop import WorldError
+from conformance.world.model_agent import ModelAgent
+from threadclaim import carrying, run
+from threadclaim.carrying import TurnCarrier
+from threadclaim.claim import HeldClaim
+from threadclaim.claimant import Claimant
+from threadclaim.events import RUNNER, Envelope, Reply, RunEnded, RunPaused
+from threadclaim.looks import Looks
+from threadclaim.plan import ReplyPlan
+from threadclaim.runner import Runner
+from threadclaim.steering import Watcher
+from threadclaim.steps import RecordFact
+from threadclaim.storage import Scope, Transaction
+from threadclaim.thread import Run
+from threadclaim.turn import Outcome
+from threadclaim.workspace import Workspace
+
+WALKS = 400
+"""Within so many walks each is caught; a profile of a pull request has more."""
+
+Break = Callable[[pytest.MonkeyPatch], None]
+
+
+def keeps_what_it_gave(patch: pytest.MonkeyPatch) -> None:
+    """A watcher gives what it has given once more."""
+
+    def take(watcher: Watcher) -> Sequence[Envelope]:
+        watcher.given += [message.seq for message in watcher._arrived]  # noqa: SLF001
+        return list(watcher._arrived)  # noqa: SLF001
+
+    patch.setattr(Watcher, "take", take)
+
+
+def stops_nothing(patch: pytest.MonkeyPatch) -> None:
+    """A claimant that is told to stop goes on."""
+    patch.setattr(Claimant, "halt", lambda _: None)
+
+
+def stops_and_says_no(patch: pytest.MonkeyPatch) -> None:
+    """`stop` says that it stopped nothing."""
+    stop = Runner.stop
+
+    async def says_no(runner: Runner, workspace: Workspace, thread_id: str) -> bool:
+        await stop(runner, workspace, thread_id)
+        return False
+
+    patch.setattr(Runner, "stop", says_no)
+
+
+def renews_once(patch: pytest.MonkeyPatch) -> None:
+    """A claim is renewed once, and not again."""
+
+    async def renew(claim: HeldClaim) -> None:
+        await asyncio.sleep(claim.ttl / 3)
+        if await claim._renewed() is False:  # noqa: SLF001
+            claim._lose()  # noqa: SLF001
+
+    patch.setattr(HeldClaim, "_renew", renew)
+
+
+def gives_up_renewing(patch: pytest.MonkeyPatch) -> None:
+    """A renewal that fails is the last."""
+    renewed = HeldClaim._renewed  # noqa: SLF001
+
+    async def once(claim: HeldClaim) -> bool | None:
+        found = await renewed(claim)
+        if found is None:
+            await asyncio.get_running_loop().create_future()
+        return found
+
+    patch.setattr(HeldClaim, "_renewed", once)
+
+
+def follows_no_more(patch: pytest.MonkeyPatch) -> None:
+    """A watcher whose read fails follows the log no more."""
+
+    async def follow(watcher: Watcher) -> None:
+        try:
+            await watcher._read_on()  # noqa: SLF001
+        except OSError:
+            return
+
+    patch.setattr(Watcher, "_follow", follow)
+
+
+def forgets_while_it_reads(patch: pytest.MonkeyPatch) -> None:
+    """A look that has read forgets what armed another meanwhile."""
+    look = Looks._look  # noqa: SLF001
+
+    async def forgets(looks: Looks, scope: Scope, thread_id: str, why: Any) -> None:  # noqa: ANN401  # handed on
+        await look(looks, scope, thread_id, why)
+        timer = looks._timers.pop((scope, thread_id), None)  # noqa: SLF001
+        if timer is not None:
+            timer.cancel()
+
+    patch.setattr(Looks, "_look", forgets)
+
+
+def stops_as_it_starts(patch: pytest.MonkeyPatch) -> None:
+    """A turn that is stopped as its start is recorded is cancelled before it has its input."""
+
+    def stop(carrier: TurnCarrier) -> None:
+        if carrier._turn is not None:  # noqa: SLF001
+            carrier._turn.cancel()  # noqa: SLF001
+
+    patch.setattr(TurnCarrier, "_stop_turn", stop)
+
+
+def watches_on(patch: pytest.MonkeyPatch) -> None:
+    """A watcher goes on after its run."""
+
+    async def stop(_: Watcher) -> None:
+        return
+
+    patch.setattr(Watcher, "stop", stop)
+
+
+def forgets_its_input(patch: pytest.MonkeyPatch) -> None:
+    """A claimant whose history could not be read leaves as if it had planned nothing."""
+    failed = Claimant._failed  # noqa: SLF001
+
+    def without(claimant: Claimant, error: BaseException) -> Any:  # noqa: ANN401  # as it leaves
+        if isinstance(error, OSError):
+            claimant._input_seq = 0  # noqa: SLF001
+        return failed(claimant, error)
+
+    patch.setattr(Claimant, "_failed", without)
+
+
+def tells_of_no_failure(patch: pytest.MonkeyPatch) -> None:
+    """A run that failed is recorded as completed."""
+
+    def end_event(run_id: str, outcome: Outcome) -> RunEnded | RunPaused:
+        event = run.end_event(run_id, outcome)
+        is_failed = isinstance(event, RunEnded) and event.outcome == "failed"
+        return RunEnded(run_id, "completed", "done", delivered=event.delivered) if is_failed else event
+
+    patch.setattr(carrying, "end_event", end_event)
+
+
+def replies_in_other_words(patch: pytest.MonkeyPatch) -> None:
+    """A message that replies is recorded as another text."""
+    reply = Claimant._reply  # noqa: SLF001
+
+    async def otherwise(claimant: Claimant, plan: ReplyPlan) -> Run | None:
+        answers = tuple((request, Reply("something else")) for request, _ in plan.answers)
+        return await reply(claimant, replace(plan, answers=answers))
+
+    patch.setattr(Claimant, "_reply", otherwise)
+
+
+def keeps_the_reply_it_left(patch: pytest.MonkeyPatch) -> None:
+    """A claimant whose reply was left keeps its position, by which a later failure is judged."""
+    reply = Claimant._reply  # noqa: SLF001
+
+    async def keeps(claimant: Claimant, plan: ReplyPlan) -> Run | None:
+        answered = await reply(claimant, plan)
+        claimant._input_seq = plan.message.seq  # noqa: SLF001
+        return answered
+
+    patch.setattr(Claimant, "_reply", keeps)
+
+
+def records_facts_of_any_run(patch: pytest.MonkeyPatch) -> None:
+    """What a run does is recorded though the run has ended, or goes on as another's."""
+
+    async def record(step: RecordFact, tx: Transaction) -> bool:
+        await tx.append(step.event, actor=RUNNER, thread_id=step.thread_id, run_id=step.run_id)
+        return True
+
+    patch.setattr(RecordFact, "__call__", record)
+
+
+Kinds = type[Exception] | tuple[type[Exception], ...]
+
+BROKEN: list[tuple[Break, MakeAgent, Kinds, str]] = [
+    (keeps_what_it_gave, SteppedAgent, WorldError, "twice"),
+    (keeps_what_it_gave, ModelAgent, WorldError, "twice"),
+    (stops_nothing, SteppedAgent, (UndoneError, DivergedError), r"(EndRun|Cancel)\("),
+    (stops_and_says_no, SteppedAgent, WorldError, r"stop\(\) of \w+ says False"),
+    (renews_once, SteppedAgent, UndoneError, r"no timer for a renewal"),
+    (gives_up_renewing, SteppedAgent, UndoneError, r"no timer for a renewal"),
+    (follows_no_more, SteppedAgent, UndoneError, r"Deliver\("),
+    (forgets_while_it_reads, SteppedAgent, Exception, "look"),
+    (stops_as_it_starts, SteppedAgent, Exception, ""),
+    (watches_on, SteppedAgent, (LeftOverError, WorldError), "watcher|no task of the model"),
+    (forgets_its_input, SteppedAgent, Exception, "release"),
+    (tells_of_no_failure, SteppedAgent, BrokenError, "no such end"),
+    (replies_in_other_words, SteppedAgent, BrokenError, "something else"),
+    (keeps_the_reply_it_left, SteppedAgent, DivergedError, "release"),
+    (records_facts_of_any_run, ModelAgent, BrokenError, "does not go on there"),
+]
+
+
+def walk_all(walker: Walker) -> None:
+    """Walk until something goes wrong."""
+    for seed in range(WALKS):
+        walker.walk(seed, 60)
+
+
+@pytest.mark.parametrize(
+    ("break_", "make_agent", "kind", "why"), BROKEN, ids=[f"{b.__name__}-{a.__name__}" for b, a, *_ in BROKEN]
+)
+def test_a_broken_rule_is_caught(
+    break_: Break, make_agent: MakeAgent, kind: Kinds, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For what it is: a message given twice, a step that the world cannot take, what is left over."""
+    break_(monkeypatch)
+    with pytest.raises(kind) as caught:
+        walk_all(Walker(Tally(), make_agent=make_agent))
+    assert re.search(why, str(caught.value)), str(caught.value)
