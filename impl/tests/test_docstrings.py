@@ -10,7 +10,7 @@ import threadclaim
 import threadclaim.pydantic_ai
 import threadclaim.testing
 from threadclaim.runner import Runner
-from threadclaim.storage import InMemoryStorage
+from threadclaim.storage import InMemoryStorage, SqliteStorage
 from threadclaim.turn import Facts, Steering, Turn
 from threadclaim.workspace import Workspace
 
@@ -23,8 +23,9 @@ def exported() -> list[Any]:
     """What applications import."""
     modules = (threadclaim, threadclaim.pydantic_ai, threadclaim.testing)
     found = [getattr(module, name) for module in modules for name in module.__all__]
-    # A storage's calls are its protocol's, and a runner makes them.
-    return [*(each for each in found if each is not InMemoryStorage), Turn, Steering, Facts]
+    # A storage's calls are its protocol's, and a runner makes them; how it is made, its class says.
+    storages = (InMemoryStorage, SqliteStorage)
+    return [*(each for each in found if each not in storages), Turn, Steering, Facts]
 
 
 def functions(thing: Any) -> Iterator[tuple[str, FunctionType]]:  # noqa: ANN401  # whatever is exported

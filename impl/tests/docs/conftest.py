@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import pytest
@@ -21,6 +22,8 @@ from pydantic_ai import (
 )
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
+from tests.conftest import STORAGES
+from tests.opened import Opened
 from tests.runner.faults import FaultyStorage, Gate
 from threadclaim.demo.process import Process
 from threadclaim.demo.telling import consumed_by
@@ -43,6 +46,13 @@ TTL = 30.0
 def anyio_backend() -> tuple[str, dict[str, Any]]:
     """Time is virtual."""
     return "asyncio", {"loop_factory": VirtualTimeLoop}
+
+
+@pytest.fixture
+async def opened(tmp_path: Path) -> AsyncGenerator[Opened]:
+    """A storage in memory: claims lapse here as virtual time passes, which no database's clock does."""
+    async with STORAGES["memory"](tmp_path) as opened:
+        yield opened
 
 
 class Desk:

@@ -3,8 +3,11 @@
 import ast
 import json
 import re
+import sqlite3
 import subprocess
 import sys
+import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,10 +23,10 @@ MAX_LINES = 15
 """How long the README's example may be, in lines that are not empty."""
 
 
-def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+def python(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     """Run Python in a process of its own, in which a warning is an error."""
     return subprocess.run(
-        [sys.executable, "-W", "error", *arguments], capture_output=True, text=True, check=False, cwd=ROOT
+        [sys.executable, "-W", "error", *arguments], capture_output=True, text=True, check=False, cwd=cwd
     )
 
 
@@ -35,11 +38,61 @@ def section(page: str, heading: str) -> str:
 def test_readme_s_example_runs_and_prints_what_it_shows(tmp_path: Path) -> None:
     """As a program of its own, with no key; and it is short."""
     example = blocks_of(README)[0]
-    program = tmp_path / "example.py"
-    program.write_text(example.code, encoding="utf-8")
-    ran = python(str(program))
+    ran = python(str(example_in(tmp_path)), cwd=tmp_path)
     assert (ran.stderr, ran.stdout) == ("", example.prints)
     assert len([line for line in example.code.splitlines() if line.strip()]) <= MAX_LINES
+
+
+def example_in(folder: Path) -> Path:
+    """The README's example as a program, in a folder of its own."""
+    program = folder / "example.py"
+    program.write_text(blocks_of(README)[0].code, encoding="utf-8")
+    return program
+
+
+def test_readme_s_example_goes_on_where_it_was(tmp_path: Path) -> None:
+    """Run twice, its log has the first conversation, and then the second."""
+    program = example_in(tmp_path)
+    first, second = python(str(program), cwd=tmp_path), python(str(program), cwd=tmp_path)
+    assert (second.stderr, second.stdout.startswith(first.stdout)) == ("", True)
+    more = second.stdout.removeprefix(first.stdout)
+    said = [line.partition("  ")[2] for line in first.stdout.splitlines() if ": " in line]
+    assert [line.partition("  ")[2] for line in more.splitlines() if "ann: " in line] == [
+        line for line in said if line.startswith("ann: ")
+    ]
+    assert more.splitlines()[-1].endswith("agent: Booked: and a hotel. (the run ends)")
+
+
+@pytest.mark.parametrize("entries", [2, 4, 6, 8, 11, 13])
+def test_readme_s_example_killed_half_way_loses_nothing(tmp_path: Path, entries: int) -> None:
+    """Killed once its log has so many entries, and run again: every message is consumed, and once."""
+    program, file = example_in(tmp_path), tmp_path / "trips.db"
+    killed = subprocess.Popen([sys.executable, str(program)], cwd=tmp_path, stdout=subprocess.DEVNULL)
+    while killed.poll() is None and log_of(file) < entries:
+        time.sleep(0.001)
+    killed.kill()
+    killed.wait()
+    there = log_of(file)
+    ran = python(str(program), cwd=tmp_path)
+    assert (ran.returncode, there >= entries) == (0, True)
+    told = json.loads(python("-m", "threadclaim", "show", str(file), "bonn", "--json", "--text").stdout)
+    events = [row["text"] for row in told["rows"]]
+    consumed = [seq for event in events for seq in event.get("consumes", event.get("delivered", []))]
+    consumed += [seq for event in events if (seq := event.get("message_seq")) is not None]
+    messages = [row["seq"] for row in told["rows"] if row["event"] == "message_posted"]
+    assert (sorted(consumed), len(messages) > 4) == (messages, True)
+    assert told["figures"]["asked"] <= told["figures"]["taken"]
+    assert not (told["figures"]["claim"] or {}).get("live")
+
+
+def log_of(file: Path) -> int:
+    """How many entries there are, in a file that may not be there yet."""
+    try:
+        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+            (count,) = connection.execute("SELECT count(*) FROM threadclaim_log").fetchone()
+            return int(count)
+    except sqlite3.OperationalError:
+        return 0
 
 
 def test_readme_s_example_shows_what_a_message_may_do() -> None:
@@ -109,7 +162,9 @@ def test_readme_s_limits_are_current() -> None:
     assert f"-->\n{table()}\n" in section(README, "Limits")
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/agent.md", "docs/what-may-run-twice.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/agent.md", "docs/operating.md", "docs/what-may-run-twice.md"]
+)
 def test_links_lead_somewhere(page: str) -> None:
     """Each link to a file names one that there is."""
     path = ROOT / page

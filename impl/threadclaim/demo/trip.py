@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 from pydantic_ai import (
@@ -20,8 +21,12 @@ from pydantic_ai import (
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from threadclaim.demo.telling import consumed_by, told
-from threadclaim.events import RunEnded, RunPaused
+from threadclaim.errors import UsedThreadId
+from threadclaim.events import RunEnded, RunPaused, RunStarted
 from threadclaim.workspace import Workspace
+
+PATIENCE = 2.0
+"""How long the agent waits for somebody to type, in seconds: whoever was to type may have died."""
 
 Moment = Literal["searches", "asks", "ends"]
 """When somebody may type: as the agent's tool searches, as it has asked, as its run is about to end."""
@@ -33,11 +38,14 @@ class Trip:
     The agent is one of pydantic-ai's. Its model needs no key: it searches for trains, asks for the class,
     books all that it was told, and then does what it is told later. It is slow where the conversation needs
     it to be: its search, and its last answer before the booking, last until somebody has typed.
+
+    A process that was killed may have left the conversation anywhere. So a moment that is past, or does not
+    come because a run ended or paused, is waited for no more.
     """
 
-    def __init__(self, workspace: Workspace) -> None:
-        """Book in the threads of `workspace`, which has one conversation at a time."""
-        self._workspace = workspace
+    def __init__(self, workspace: Workspace, head: int = 0) -> None:
+        """Book in the threads of `workspace`, one conversation at a time, from a position of its log on."""
+        self._workspace, self._head = workspace, head
         self._searches, self._ends = asyncio.Event(), asyncio.Event()
         self.agent: Agent[None, Any] = Agent(
             FunctionModel(self._model),
@@ -45,28 +53,46 @@ class Trip:
             output_type=[str, DeferredToolRequests],
         )
 
+    @classmethod
+    async def begin(cls, workspace: Workspace, thread_id: str) -> "Trip":
+        """Book in a thread, which is created unless it is there: then the conversation goes on in it."""
+        with suppress(UsedThreadId):
+            await workspace.create_thread(thread_id)
+        return cls(workspace, await workspace.head())
+
     async def typed(self, text: str, *, as_it: Moment) -> str:
         """Wait until the agent searches, has asked, or is about to end its run; give the text."""
-        match as_it:
-            case "searches":
-                await self._searches.wait()
-            case "ends":
-                await self._ends.wait()
-            case "asks":
-                async for entry in self._workspace.subscribe():
-                    if isinstance(entry.event, RunPaused):
-                        break
+        moments = {"searches": [self._searches, self._ends], "asks": [self._ends], "ends": [self._ends]}
+        quiet = self._is_quiet(has_paused=as_it != "ends")
+        waits = [
+            asyncio.ensure_future(each) for each in (quiet, *(moment.wait() for moment in moments[as_it]))
+        ]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for each in waits:
+            each.cancel()
+        await asyncio.wait(waits)
         return text
 
+    async def _is_quiet(self, *, has_paused: bool) -> bool:
+        """Wait until a run has ended that this process had a part in, or with `has_paused` has paused."""
+        kinds = (RunEnded, RunPaused) if has_paused else (RunEnded,)
+        async for entry in self._workspace.subscribe(self._head):
+            if isinstance(entry.event, kinds) and getattr(entry.event, "reason", None) != "abandoned":
+                break
+        return True
+
     async def conversation(self) -> str:
-        """Wait until a run has ended, and every message is consumed; give what the log holds, a line each."""
+        """Wait until no run goes on, and every message is consumed; give what the log holds, a line each."""
         lines: list[str] = []
         open_messages: set[int] = set()
+        is_quiet, head = False, await self._workspace.head()
         async for entry in self._workspace.subscribe():
             lines.append(f"{entry.seq:>2}  {told(entry)}")
             open_messages |= {entry.seq} if entry.is_message else set()
             open_messages -= set(consumed_by(entry))
-            if isinstance(entry.event, RunEnded) and not open_messages:
+            if isinstance(entry.event, RunStarted | RunEnded | RunPaused):
+                is_quiet = not isinstance(entry.event, RunStarted)
+            if entry.seq >= head and is_quiet and not open_messages:
                 break
         return "\n".join(lines)
 
@@ -87,12 +113,14 @@ class Trip:
         return ModelResponse([TextPart(f"Booked: {', '.join(said)}.")])
 
     async def _until_somebody_types(self, moment: asyncio.Event) -> None:
-        """Say that it is the moment, and wait for the log's next message."""
+        """Say that it is the moment, and wait for the log's next message, though not for long."""
         head = await self._workspace.head()
         moment.set()
-        async for entry in self._workspace.subscribe(head):
-            if entry.is_message:
-                break
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                async for entry in self._workspace.subscribe(head):
+                    if entry.is_message:
+                        break
 
 
 async def _ask(question: str) -> str:
