@@ -387,8 +387,8 @@ async def test_waiting_for_the_lock_is_patient() -> None:
 
     patiently(busy, 30.0)
     assert len(tries) == 5
-    with pytest.raises(sqlite3.OperationalError):
-        patiently(lambda: sqlite3.connect(":memory:").execute("nonsense"), 30.0)
+    with closing(sqlite3.connect(":memory:")) as connection, pytest.raises(sqlite3.OperationalError):
+        patiently(lambda: connection.execute("nonsense"), 30.0)
 
 
 @pytest.mark.parametrize("error", [sqlite3.OperationalError("mine"), OSError("mine")])
