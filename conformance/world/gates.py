@@ -78,8 +78,14 @@ class GatedStorage:
             yield entry
 
     def on_release(self, told: Released) -> Callable[[], None]:
-        """Tell of releases."""
-        return self._inner.on_release(told)
+        """Tell of releases, for as long as the process lives."""
+
+        def tell(scope: Scope, name: str) -> None:
+            if not self.is_dead:
+                with self._loop.acting(self._process):
+                    told(scope, name)
+
+        return self._inner.on_release(tell)
 
     async def aclose(self) -> None:
         """Nothing is open: the storage is the world's."""

@@ -21,6 +21,7 @@ The rest is imported from where it is:
 - `threadclaim.storage`: `PostgresStorage`, what makes and checks a schema, and the protocol of storages;
 - `threadclaim.turn`: the protocol that another framework keeps;
 - `threadclaim.testing`: what tests of an application need: a scripted turn, and virtual time;
+- `threadclaim.cli`: the program `threadclaim`, for operators (`docs/operating.md`);
 - `threadclaim.demo`: what the README and `python -m threadclaim demo` show.
 """
 

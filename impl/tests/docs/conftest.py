@@ -33,7 +33,6 @@ from threadclaim.run import RunHandle, TurnContext
 from threadclaim.runner import Runner, Sent
 from threadclaim.storage import Scope, Step, Storage
 from threadclaim.storage.protocol import lease_name
-from threadclaim.testing import VirtualTimeLoop
 from threadclaim.workspace import Workspace
 
 T = TypeVar("T")
@@ -42,10 +41,17 @@ Place = Literal["model", "work"]
 TTL = 30.0
 
 
+@pytest.fixture(params=["memory"])
+async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Opened]:
+    """A storage in memory: what documents tell is the runner's, and the suites hold that to every storage."""
+    async with STORAGES[request.param](tmp_path) as opened:
+        yield opened
+
+
 @pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, Any]]:
+def anyio_backend(virtual_time: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
     """Time is virtual."""
-    return "asyncio", {"loop_factory": VirtualTimeLoop}
+    return virtual_time
 
 
 @pytest.fixture

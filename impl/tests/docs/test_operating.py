@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import io
+import json
 import os
 import re
 import shlex
@@ -129,6 +130,28 @@ def rewritten(page: str, ran: Sequence[tuple[str, str]]) -> str:
         return f"```console\n{''.join(parts)}```"
 
     return _CONSOLE.sub(block, page)
+
+
+def test_keys_for_programs_are_those_of_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each command's figures, and of its rows, in order."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "app.py").write_text(APPLICATION, encoding="utf-8")
+    asyncio.run(fill(tmp_path / "threads.db"))
+    rows = re.findall(r"^\| (\w+) \| (.*`.*) \|(.*)\|$", PAGE.partition("## For programs")[2], re.MULTILINE)
+    table = {
+        name: (re.findall(r"`(\w+)`", figures), re.findall(r"`(\w+)`", row)) for name, figures, row in rows
+    }
+    table["show"] = ([*table["threads"][1], "entries"], [key for key in table["show"][1] if key != "text"])
+    commands = {command.split()[1]: command for command, _ in sessions(PAGE)}
+    for name, command in commands.items():
+        if name != "migrate":
+            said = json.loads(printed(f"{command} --json"))
+            keys = [list(row) for row in said["rows"]]
+            assert list(said["figures"]) == table[name][0], name
+            assert keys == [table[name][1]] * len(keys), name
+    said = json.loads(printed("threadclaim migrate new.db --json"))
+    assert (list(said["figures"]), list(said["rows"][0])) == table["migrate"]
 
 
 def test_every_command_is_shown() -> None:

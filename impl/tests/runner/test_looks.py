@@ -11,10 +11,11 @@ import pytest
 from threadclaim.handover import ALL, Leaving
 from threadclaim.looks import Looks
 from threadclaim.steps import LookAgain
+from threadclaim.storage.protocol import lease_name
 
 if TYPE_CHECKING:
     from tests.runner.conftest import World
-    from threadclaim.storage import Scope
+    from threadclaim.storage import Scope, Transaction
 
 pytestmark = pytest.mark.anyio
 
@@ -140,3 +141,60 @@ async def test_a_look_that_waits_again_keeps_its_rule(looking: Looking) -> None:
     await looking.world.lapse()
     await asyncio.sleep(3.1 * DELAY)
     assert looking.taken == []
+
+
+async def test_a_release_brings_a_look_sooner(looking: Looking) -> None:
+    """After the holder's hand-over had its turn, and long before its time; another's lease brings none."""
+    world = looking.world
+    asked = await world.ask("t")
+    await world.faulty.inner.transact(world.scope, Hold("other"))
+    looking.arm()
+    await world.faulty.inner.transact(world.scope, Free("another lease", "other"))
+    await asyncio.sleep(DELAY / 10)
+    assert world.faulty.count(LookAgain) == 0
+    await world.faulty.inner.transact(world.scope, Free(lease_name("t"), "other"))
+    assert world.faulty.count(LookAgain) == 0
+    await asyncio.sleep(DELAY / 10)
+    assert looking.taken == [("t", asked.seq)]
+
+
+async def test_a_release_brings_one_look_and_closed_looks_none(looking: Looking) -> None:
+    """One that is armed already comes once; after a close there is nobody to tell."""
+    world = looking.world
+    await world.ask("t")
+    looking.arm()
+    for _ in range(3):
+        await world.faulty.inner.transact(world.scope, Hold("other"))
+        await world.faulty.inner.transact(world.scope, Free(lease_name("t"), "other"))
+    await asyncio.sleep(10 * DELAY)
+    assert world.faulty.count(LookAgain) == 1
+    looking.arm()
+    looking.looks.close()
+    await world.faulty.inner.transact(world.scope, Hold("other"))
+    await world.faulty.inner.transact(world.scope, Free(lease_name("t"), "other"))
+    await asyncio.sleep(10 * DELAY)
+    assert world.faulty.count(LookAgain) == 1
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Take thread `t`'s claim, and another lease."""
+
+    holder: str
+
+    async def __call__(self, tx: Transaction) -> None:
+        """Take both."""
+        assert await tx.acquire_lease(lease_name("t"), self.holder, 1000.0)
+        await tx.acquire_lease("another lease", self.holder, 1000.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """Give a lease up."""
+
+    name: str
+    holder: str
+
+    async def __call__(self, tx: Transaction) -> None:
+        """Give it up."""
+        assert await tx.release_lease(self.name, self.holder)

@@ -2,9 +2,8 @@
 
 import pytest
 
-from threadclaim.storage.protocol import asked_cursor, lease_name
+from threadclaim.storage.protocol import asked_cursor, lease_name, thread_of_lease
 from threadclaim.storage.sql.keys import MAX_KEY_BYTES, key_of
-from threadclaim.storage.sql.transaction import thread_of_lease
 
 
 def test_keys() -> None:

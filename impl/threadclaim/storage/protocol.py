@@ -35,6 +35,13 @@ def lease_name(thread_id: str) -> str:
     return f"{_PREFIX}{thread_id}/claim"
 
 
+def thread_of_lease(name: str) -> str | None:
+    """The thread whose claim a lease is; None for every other lease."""
+    before, after = lease_name("\0").split("\0")
+    thread_id = name.removeprefix(before).removesuffix(after)
+    return thread_id if name == lease_name(thread_id) else None
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Scope:
     """One tenant's workspace: the unit of isolation, ordering and locking."""

@@ -64,7 +64,7 @@ ALL_THREADS = f"{THREADS} ORDER BY thread.created"
 NEWEST_IDS = """
 SELECT thread_id FROM threadclaim_threads
 WHERE scope_id = (SELECT id FROM threadclaim_scopes WHERE tenant_key = $1 AND workspace_key = $2)
-ORDER BY created DESC LIMIT 5000
+ORDER BY created DESC LIMIT 50000
 """
 
 NOT_TAKEN = """

@@ -13,7 +13,7 @@ from threadclaim.events import Actor, Envelope, Event, MessagePosted, ThreadCrea
 from threadclaim.limits import check_actor, event_json, event_of
 from threadclaim.plan import View
 from threadclaim.storage.common import standing, thread_of_cursor
-from threadclaim.storage.protocol import UPGRADED, lease_name
+from threadclaim.storage.protocol import UPGRADED, thread_of_lease
 from threadclaim.storage.sql import texts
 from threadclaim.storage.sql.keys import key_of, thread_keys
 from threadclaim.storage.sql.loaded import Lease, Loaded, Told, Written
@@ -21,15 +21,6 @@ from threadclaim.storage.sql.rows import entry_columns, entry_of
 from threadclaim.storage.sql.session import Session, Write
 from threadclaim.telemetry import current_traceparent
 from threadclaim.thread import THREAD, Thread
-
-_LEASE_PARTS = lease_name("\0").split("\0")
-
-
-def thread_of_lease(name: str) -> str | None:
-    """The thread whose claim a lease is; None for every other lease."""
-    before, after = _LEASE_PARTS
-    thread_id = name.removeprefix(before).removesuffix(after)
-    return thread_id if name == lease_name(thread_id) else None
 
 
 @dataclass(frozen=True, slots=True)
