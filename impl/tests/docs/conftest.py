@@ -54,13 +54,6 @@ def anyio_backend(virtual_time: tuple[str, dict[str, Any]]) -> tuple[str, dict[s
     return virtual_time
 
 
-@pytest.fixture
-async def opened(tmp_path: Path) -> AsyncGenerator[Opened]:
-    """A storage in memory: claims lapse here as virtual time passes, which no database's clock does."""
-    async with STORAGES["memory"](tmp_path) as opened:
-        yield opened
-
-
 class Desk:
     """An agent of pydantic-ai's, shared by every process, that notes all that reaches it.
 
