@@ -201,7 +201,7 @@ async def test_a_number_of_days_that_is_none(database: Database, run: Run, numbe
 
 async def act(workspace: Workspace, rng: random.Random, number: int) -> None:
     """Do one thing in a thread, as of a process that may die then: what is left of it stays."""
-    thread_id = f"t{rng.randrange(6)}"
+    thread_id = rng.choice(THREADS)
     thread = await workspace.thread(thread_id)
     storage = workspace.storage
     match rng.randrange(6):
@@ -221,13 +221,26 @@ async def act(workspace: Workspace, rng: random.Random, number: int) -> None:
             await carry_out(workspace, rng)
 
 
+THREADS = [f"t{number}" for number in range(6)]
+
+
+async def settle(runner: Runner, workspace: Workspace) -> None:
+    """Wait until no run goes on, and none is handed over to."""
+    while True:
+        await runner.drain()
+        going = [run for thread_id in THREADS if (run := runner.running(workspace, thread_id))]
+        if not going:
+            return
+        await asyncio.gather(*(run.wait() for run in going))
+
+
 async def carry_out(workspace: Workspace, rng: random.Random) -> None:
     """Sweep, with turns that end, pause or fail by chance."""
     ends: list[list[Any]] = [[Complete("done")], [Pause((QUESTION,))], [Pause((FORM,))], [Fail("no")]]
     turn = ScriptedTurn(*(rng.choice(ends) for _ in range(40)))
     async with Runner(turn, workspace.storage) as runner:
-        await asyncio.gather(*(run.wait() for run in await runner.recover(workspace)))
-        await runner.drain()
+        await runner.recover(workspace)
+        await settle(runner, workspace)
 
 
 async def finish(workspace: Workspace) -> tuple[list[Any], list[Any]]:
@@ -235,9 +248,8 @@ async def finish(workspace: Workspace) -> tuple[list[Any], list[Any]]:
     head = await workspace.head()
     turn = ScriptedTurn(*([Complete("done")] for _ in range(60)))
     async with Runner(turn, workspace.storage) as runner:
-        for _ in range(3):
-            await asyncio.gather(*(run.wait() for run in await runner.recover(workspace)))
-            await runner.drain()
+        await runner.recover(workspace)
+        await settle(runner, workspace)
     told = [
         (run.turn.thread_id, run.turn.actor, run.prompt, run.answers, remembered(run.turn), run.turn.notices)
         for run in turn.runs
@@ -287,8 +299,8 @@ async def test_what_is_not_taken_is_taken_as_before(
 ) -> None:
     """Of two workspaces with one past one is pruned: they have one future, but for the threads that went."""
     rng = random.Random(seed)  # noqa: S311  # a past that can be made again
-    for number in range(6):
-        await trips.create_thread(f"t{number}")
+    for thread_id in THREADS:
+        await trips.create_thread(thread_id)
     for number in range(30):
         await act(trips, rng, number)
     twin = await copy(database, trips, "twin")
@@ -302,7 +314,7 @@ async def test_what_is_not_taken_is_taken_as_before(
         each.thread.thread_id for each in await operating.threads(storage, twin.scope) if each.state == "idle"
     }
     assert gone <= idle
-    for thread_id in sorted({f"t{number}" for number in range(6)} - gone):
+    for thread_id in sorted(set(THREADS) - gone):
         for workspace in (trips, twin):
             await ask(workspace, thread_id, f"last {thread_id}")
     assert await finish(trips) == await finish(twin)
