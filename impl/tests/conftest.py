@@ -38,6 +38,15 @@ STORAGES: dict[str, Callable[[Path], AbstractAsyncContextManager[Opened]]] = {
 """Every storage: each suite that uses `storage` runs over each. A factory is given a folder of its own."""
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many tests ran over each storage, where any ran over one."""
+    passed = [report.nodeid.rpartition("[")[2] for report in terminalreporter.stats.get("passed", ())]
+    ran = {name: sum(name in test.rstrip("]").split("-") for test in passed) for name in STORAGES}
+    if any(ran.values()):
+        told = ", ".join(f"{count:,} over {name}" for name, count in ran.items())
+        terminalreporter.write_line(f"passed over each storage: {told}")
+
+
 @pytest.fixture
 def anyio_backend() -> str | tuple[str, dict[str, Any]]:
     """Async tests run on asyncio; a module that needs time to pass asks for `virtual_time` instead."""
