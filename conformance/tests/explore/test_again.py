@@ -25,6 +25,7 @@ from conformance.explore.walk import SHAPES, constants_of
 from conformance.model.model import Model
 from conformance.replay.command import Replay
 from conformance.state import plain
+from conformance.world.durable import STORAGES
 from conformance.world.loop import WorldError
 from conformance.world.model_agent import ModelRun
 from conformance.world.process import Process
@@ -65,15 +66,16 @@ def the_one_found(tmp_path: Path) -> Path:
 def test_a_world_has_no_parameter_that_a_walk_does_not_save() -> None:
     """Who gives `World` another one gives it to `Setting`, and to the files of walks."""
     parameters = set(inspect.signature(World).parameters)
-    assert parameters == {"constants", "make", "make_agent"}
-    assert {field.name for field in fields(Setting)} == {"constants", "make", "agent"}
+    assert parameters == {"constants", "make", "make_agent", "make_storage"}
+    assert {field.name for field in fields(Setting)} == {"constants", "make", "agent", "storage"}
 
 
 @pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_setting_comes_back_from_its_file(agent: str, shape: tuple[int, int]) -> None:
-    """Every agent, and every shape that walks have."""
-    setting = Setting(constants_of(shape), agent)
+def test_a_setting_comes_back_from_its_file(agent: str, storage: str, shape: tuple[int, int]) -> None:
+    """Every agent, every storage, and every shape that walks have."""
+    setting = Setting(constants_of(shape), agent, storage=storage)
     assert Setting.of(setting.meta) == setting
 
 
@@ -82,6 +84,7 @@ def test_a_setting_comes_back_from_its_file(agent: str, shape: tuple[int, int]) 
     [
         ({"agent": "other"}, "its agent is other, and not stepped or pydantic-ai"),
         ({"agent": ""}, "its agent is not told"),
+        ({"storage": "paper"}, "its storage is paper, and not memory or sqlite or postgres"),
         ({"shape": "2"}, "its shape is not told"),
         ({"shape": "2 x"}, "its shape has 'x' where a number"),
         ({"shape": "0 1"}, "its shape is 0 1, and there are from 1 to 16 tasks"),
