@@ -18,6 +18,8 @@ from conformance.models.controls import Controls, add_control_options
 from conformance.models.guards_command import Guards, add_guard_options, guard_options_from
 from conformance.replay.command import Replay, add_replay_options
 from conformance.report import make_console
+from conformance.soak.command import Soaking, add_soak_options
+from conformance.soak.soak import Plan
 from conformance.tlc.run import check
 from conformance.tlc.tools import find_tools
 from conformance.verify import Verify, add_verify_options
@@ -73,6 +75,12 @@ def _explore(arguments: argparse.Namespace) -> int:
     return Explore(ROOT, make_console()).run(arguments.profile, arguments.seed, arguments.json)
 
 
+def _soak(arguments: argparse.Namespace) -> int:
+    """Run the command `soak`."""
+    plan = Plan(arguments.seconds, arguments.seed)
+    return Soaking(make_console()).run(plan, arguments.storage, arguments.dsn, arguments.json)
+
+
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], _Run]] = {
     "verify": (
         "run all that a pull request must keep, and print one table",
@@ -110,6 +118,11 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], _Run]]
         _controls,
     ),
     "guards": ("take each guard out of the model, and see which property breaks", add_guard_options, _guards),
+    "soak": (
+        "kill workers at random over a real database, and check what the log says",
+        add_soak_options,
+        _soak,
+    ),
     "view": ("show a trace: swim lanes in the terminal, or a page to walk through", add_view_options, _view),
 }
 
