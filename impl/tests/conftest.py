@@ -74,11 +74,11 @@ def loop_turns(storage: Storage) -> Iterator[int]:
 
 
 def _further_apart() -> Iterator[int]:
-    """0, 1, 2 and so on, and from 12 on each a fifth more than the one before."""
+    """0, 1, 2 and so on, and from 6 on each about a third more than the one before."""
     turn = 0
     while True:
         yield turn
-        turn += max(1, turn // 5 - 1)
+        turn += max(1, turn // 3)
 
 
 @pytest.fixture

@@ -189,9 +189,11 @@ async def test_one_workspace_takes_one_connection(scope: Scope, open_server: Ope
     assert sorted(await asyncio.gather(*busy)) == [1, 2, 3, 4, 5]
 
 
-async def test_no_connection_comes_free(scope: Scope, open_server: Open) -> None:
+async def test_no_connection_comes_free(
+    scope: Scope, open_server: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is said so, after `acquire_timeout`."""
-    storage = open_server(connections=1, acquire_timeout=0.05)
+    storage = open_server(connections=1)
     await storage.transact(scope, append)
     begun, go_on = asyncio.Event(), asyncio.Event()
 
@@ -202,6 +204,7 @@ async def test_no_connection_comes_free(scope: Scope, open_server: Open) -> None
 
     busy = asyncio.create_task(storage.transact(scope, slow))
     await begun.wait()
+    monkeypatch.setattr(storage, "_acquire_timeout", 0.01)
     with pytest.raises(StorageUnavailable, match="no connection came free"):
         await storage.stranded(scope)
     go_on.set()
@@ -332,13 +335,13 @@ async def test_what_a_step_raises_is_its_own(scope: Scope, open_server: Open, er
 
 async def test_a_statement_that_hangs(scope: Scope, open_server: Open, made: PostgresDatabase) -> None:
     """It is told after `command_timeout`, and holds nothing after."""
-    storage = open_server(command_timeout=0.2)
+    storage = open_server()
     await storage.transact(scope, append)
     blocker = await asyncpg.connect(made.target)
     async with blocker.transaction():
         await blocker.execute("SELECT * FROM threadclaim_scopes FOR UPDATE")
         with pytest.raises(StorageUnavailable, match="in time"):
-            await storage.transact(scope, append)
+            await open_server(command_timeout=0.2).transact(scope, append)
     await blocker.close()
     assert await storage.transact(scope, append) == 2
 
@@ -363,11 +366,11 @@ async def test_cancelled_sends_leave_no_lock_and_no_transaction(
     storage = open_server(connections=3)
     ann = Workspace(storage, scope, ANN)
     await ann.create_thread("t")
-    for number in range(250):
+    for number in range(1000):
         before = asyncio.all_tasks()
         step = Send("t", MessagePosted(f"m-{number}", "x"), ANN)
         sending = asyncio.create_task(storage.transact(scope, step))
-        for _ in range(3 * number % 500):
+        for _ in range(number % 250):
             await asyncio.sleep(0)
         dying = asyncio.all_tasks() - before if number % 2 else {sending}
         for task in dying:
@@ -587,3 +590,18 @@ async def test_a_listener_that_cannot_connect_hinders_nobody(scope: Scope, open_
     assert await storage.transact(scope, append) == 1
     assert (await anext(storage.subscribe(scope, 0))).seq == 1
     assert time.monotonic() - began < 60
+
+
+async def test_a_migration_that_others_keep_waiting(
+    made: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It gives up, having changed nothing, and says so: whoever came after would wait for it."""
+    monkeypatch.setattr(schema, "_WAITS_FOR", 0.05)
+    blocker = await asyncpg.connect(made.target)
+    async with blocker.transaction():
+        await blocker.execute("SELECT * FROM threadclaim_threads")
+        with pytest.raises(StorageUnavailable, match="longer than a migration waits"):
+            await migrate(made.target, 4)
+    await blocker.close()
+    assert await check(made.target) == 5
+    assert (await migrate(made.target, 4)).after == 4

@@ -387,5 +387,20 @@ async def test_waiting_for_the_lock_is_patient() -> None:
 
     patiently(busy, 30.0)
     assert len(tries) == 5
-    with pytest.raises(sqlite3.OperationalError):
-        patiently(lambda: sqlite3.connect(":memory:").execute("nonsense"), 30.0)
+    with closing(sqlite3.connect(":memory:")) as connection, pytest.raises(sqlite3.OperationalError):
+        patiently(lambda: connection.execute("nonsense"), 30.0)
+
+
+@pytest.mark.parametrize("error", [sqlite3.OperationalError("mine"), OSError("mine")])
+async def test_what_a_step_raises_is_its_own(scope: Scope, open_file: Open, error: Exception) -> None:
+    """Whatever it looks like, it is raised as it is."""
+
+    async def step(tx: Transaction) -> None:
+        await append(tx)
+        raise error
+
+    storage = open_file()
+    with pytest.raises(type(error)) as raised:
+        await storage.transact(scope, step)
+    assert raised.value is error
+    assert await storage.transact(scope, head) == 0

@@ -69,8 +69,6 @@ def of_database() -> Generator[None]:
 def told(failed: DatabaseFailed, dsn: str, *, unheard: bool = False) -> StorageError:
     """The failure as a sentence; `unheard` if a commit was sent whose answer was lost."""
     error, where = failed.error, without_password(dsn)
-    if isinstance(error, StorageError):
-        return error
     if unheard:
         return StorageUnavailable(
             f"The answer to a commit to {where} was lost ({error!r}). It may have taken effect: read the "
@@ -96,6 +94,11 @@ def _other(error: BaseException, where: str) -> StorageError:
         return StorageUnavailable(f"{where} is read-only, a standby perhaps. Name the primary. ({error})")
     if isinstance(error, asyncpg.InsufficientResourcesError):
         return StorageUnavailable(f"{where} is out of room ({error}). Make some; then try again.")
+    if isinstance(error, asyncpg.LockNotAvailableError):
+        return StorageUnavailable(
+            f"Others use {where} for longer than a migration waits. Nothing was changed. See which "
+            "transaction does not end (pg_stat_activity); then try again."
+        )
     if isinstance(error, _LOST):
         return StorageUnavailable(
             f"{where} does not answer ({error}). Nothing was kept. See that the server is up, and that the "

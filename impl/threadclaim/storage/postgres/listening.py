@@ -110,4 +110,4 @@ class Listener:
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
-            await asyncio.wait({task})
+            await asyncio.wait({task}, timeout=_ANSWERS_WITHIN)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _LOCK = 6_055_070
 """The number of the advisory lock that migrations take, one after another; it ends with the transaction."""
 
+_WAITS_FOR = 30.0
+"""How long, in seconds, a migration waits for each table: whoever comes after it waits for it meanwhile."""
+
 _CONNECT_WITHIN = 30.0
 """How long, in seconds, a server may take to let one in."""
 
@@ -92,6 +95,7 @@ async def _migrate(connection: "Connection", to: int | None) -> Migrated:
     with of_database():
         async with connection.transaction(isolation="read_committed"):
             await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+            await connection.execute(f"SET LOCAL lock_timeout = {int(_WAITS_FOR * 1000)}")
             await connection.execute(CREATE_VERSIONS)
             before = await _version(connection)
             moves = path("postgres", before, to)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import asyncpg
 
-from threadclaim.storage.postgres.failures import DatabaseFailed, of_database
+from threadclaim.errors import StorageError
+from threadclaim.storage.postgres.failures import of_database
 from threadclaim.storage.protocol import Scope
 from threadclaim.storage.sql.keys import scope_keys
 from threadclaim.storage.sql.session import Row, Write
@@ -73,7 +74,10 @@ class PostgresSession:
             done = await self._connection.execute("COMMIT")
         self._is_open = False
         if done != "COMMIT":
-            raise DatabaseFailed(asyncpg.InterfaceError(f"the server answered a commit with {done}"))
+            raise StorageError(
+                "The transaction was rolled back, and nothing was kept: a statement of it had failed, and "
+                "its step went on all the same. Have the step raise what it is raised."
+            )
         return True
 
     async def end(self) -> None:

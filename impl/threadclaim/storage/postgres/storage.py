@@ -143,14 +143,10 @@ class PostgresStorage(SqlStorage):
     async def _opened(self) -> "Pool":
         """The pool, opened, of a database whose schema fits."""
         async with self._turns.of("pool"):
-            if self._is_closed:
-                raise DatabaseFailed(
-                    StorageError(
-                        f"This storage of {without_password(self._dsn)} is closed. Use one that is open."
-                    )
-                )
+            self._expect_open()
             if self._pool is None:
                 await self._prepare()
+                self._expect_open()
                 self._pool = await asyncpg.create_pool(
                     self._dsn,
                     min_size=0,
@@ -162,6 +158,12 @@ class PostgresStorage(SqlStorage):
         if self._listener is not None:
             self._listener.start()
         return self._pool
+
+    def _expect_open(self) -> None:
+        """Raise StorageError once it is closed, or to be closed."""
+        if self._is_closed:
+            where = without_password(self._dsn)
+            raise StorageError(f"This storage of {where} is closed. Use one that is open.")
 
     async def _prepare(self) -> None:
         """Look at the schema, and make it if that was asked for."""

@@ -66,9 +66,10 @@ class Loaded:
 
 @dataclass(slots=True)
 class Written:
-    """What a transaction has written and not committed."""
+    """What a transaction has written and not committed; `events` are those of its entries, as texts."""
 
     entries: list[Envelope] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
     threads: set[str] = field(default_factory=set)
     cursors: set[str] = field(default_factory=set)
     leases: dict[str, None] = field(default_factory=dict)

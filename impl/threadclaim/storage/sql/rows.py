@@ -7,17 +7,17 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from threadclaim.events import Actor, Envelope, MessagePosted
-from threadclaim.limits import event_json, event_of
+from threadclaim.limits import event_of
 from threadclaim.storage.sql.keys import key_of
 from threadclaim.storage.sql.session import Row
 
 _ACTOR: TypeAdapter[Actor] = TypeAdapter(Actor)
 
 
-def entry_columns(entry: Envelope) -> tuple[Any, ...]:
+def entry_columns(entry: Envelope, text: str) -> tuple[Any, ...]:
     """An entry's columns, as `texts.ADD_ENTRY` has them.
 
-    Its event is kept as the text that says it: a database's own JSON would give back another.
+    Its event is kept as the `text` that says it: a database's own JSON would give back another.
     """
     event = entry.event
     message = event if isinstance(event, MessagePosted) else None
@@ -26,7 +26,7 @@ def entry_columns(entry: Envelope) -> tuple[Any, ...]:
         entry.id,
         entry.at.astimezone(UTC).isoformat(timespec="microseconds"),
         _ACTOR.dump_json(entry.actor).decode(),
-        event_json(event).decode(),
+        text,
         entry.thread_id,
         entry.run_id,
         entry.traceparent,

@@ -156,12 +156,13 @@ class SqlTransaction:
     ) -> Envelope:
         """Write an entry, as it will be read back; LimitError for what could not be kept."""
         check_actor(actor)
+        text = event_json(event)
         entry = Envelope(
             seq=self._head + 1,
             id=self._source.new_id(),
             at=self._source.now(),
             actor=actor,
-            event=event_of(event_json(event)),
+            event=event_of(text),
             thread_id=thread_id,
             run_id=run_id,
             traceparent=current_traceparent(),
@@ -169,6 +170,7 @@ class SqlTransaction:
         if thread_id is not None:
             await self._fold(thread_id, entry)
         self._written.entries.append(entry)
+        self._written.events.append(text.decode())
         return entry
 
     async def _fold(self, thread_id: str, entry: Envelope) -> None:
@@ -251,7 +253,7 @@ class SqlTransaction:
         history = self._history()
         writes = [
             Write(texts.ADVANCE_SCOPE, [(self._head,)]),
-            Write(texts.ADD_ENTRY, [entry_columns(entry) for entry in written.entries]),
+            Write(texts.ADD_ENTRY, list(map(entry_columns, written.entries, written.events))),
             Write(texts.ADD_HISTORY, history),
             Write(self._source.texts.save_thread, await self._threads()),
             Write(texts.SAVE_CURSOR, self._cursors()),

@@ -71,10 +71,19 @@ def _set_up(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous = FULL")
 
 
+async def do(worker: Worker, job: Job[T], file: str) -> T:
+    """Do a job. What SQLite raises is told as a StorageError, and not taken for what a step raises."""
+    try:
+        return await worker.do(job)
+    except sqlite3.Error as error:
+        raise told(error, file) from error
+
+
 @dataclass(frozen=True, slots=True)
 class _Writing:
     """How transactions come to write: one of this storage's at a time, with patience for others'."""
 
+    file: str
     patience: float
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -87,15 +96,16 @@ class _Session:
     keeps no other scope waiting. One that `is_exclusive` has the lock from its begin on, and is always kept.
     """
 
-    def __init__(self, worker: Worker, scope: Scope, writing: "_Writing", *, is_exclusive: bool) -> None:
+    def __init__(self, worker: Worker, scope: Scope, writing: _Writing, *, is_exclusive: bool) -> None:
         """Of a worker that is this transaction's alone."""
         self._worker, self._scope = worker, scope
-        self._lock, self._patience, self._is_exclusive = writing.lock, writing.patience, is_exclusive
+        self._file, self._lock, self._patience = writing.file, writing.lock, writing.patience
+        self._is_exclusive = is_exclusive
         self.head, self._id, self._version = 0, 0, 0
 
     async def begin(self) -> None:
         """Begin: from here on what is read does not change."""
-        begun: tuple[int, int, int] | None = await self._worker.do(self._begin)
+        begun: tuple[int, int, int] | None = await do(self._worker, self._begin, self._file)
         if begun is not None:
             self._id, self.head, self._version = begun
 
@@ -120,11 +130,13 @@ class _Session:
     async def fetch(self, sql: str, *args: object) -> Sequence[Row]:
         """Read from the snapshot."""
         text, all_args = numbered(sql), (self._id, *args)
-        return await self._worker.do(lambda connection: connection.execute(text, all_args).fetchall())
+        return await do(
+            self._worker, lambda connection: connection.execute(text, all_args).fetchall(), self._file
+        )
 
     async def commit(self, writes: Sequence[Write]) -> bool:
         """Write all, or nothing if the scope was written to meanwhile."""
-        return await self._worker.do(lambda connection: self._commit(connection, writes))
+        return await do(self._worker, lambda connection: self._commit(connection, writes), self._file)
 
     def _commit(self, connection: sqlite3.Connection, writes: Sequence[Write]) -> bool:
         """Write all in one go; nothing waits between its begin and its commit but the disk."""
@@ -195,7 +207,7 @@ class SqliteStorage(SqlStorage):
         check_seconds("close_within", close_within)
         self._file = file_of(path)
         self._patience, self._close_within = busy_timeout, close_within
-        self._writing = _Writing(busy_timeout)
+        self._writing = _Writing(self._file, busy_timeout)
         self._places = asyncio.Semaphore(_positive(connections))
         self._idle: list[Worker] = []
         self._workers: list[Worker] = []
@@ -223,8 +235,6 @@ class SqliteStorage(SqlStorage):
             try:
                 await session.begin()
                 yield session
-            except sqlite3.Error as error:
-                raise told(error, self._file) from error
             finally:
                 session.end()
 
@@ -236,10 +246,7 @@ class SqliteStorage(SqlStorage):
             return patiently(lambda: connection.execute(text, args).fetchall(), self._patience)
 
         async with self._worker() as worker:
-            try:
-                return await worker.do(read)
-            except sqlite3.Error as error:
-                raise told(error, self._file) from error
+            return await do(worker, read, self._file)
 
     @asynccontextmanager
     async def _worker(self) -> AsyncGenerator[Worker]:
@@ -307,9 +314,7 @@ async def in_file(path: str | os.PathLike[str], job: Job[T], patience: float = 3
     file = file_of(path)
     worker = Worker(lambda: connect(file, patience))
     try:
-        return await worker.do(job)
-    except sqlite3.Error as error:
-        raise told(error, file) from error
+        return await do(worker, job, file)
     finally:
         await worker.close()
 

@@ -66,7 +66,7 @@ class Worker:
         return await waits
 
     def later(self, job: Job[object]) -> None:
-        """Do a job after those that were asked for before, unless it is closed, and tell nobody."""
+        """Do a job after those that were asked for, if the connection is open then, and tell nobody."""
         if not self._is_closed:
             self._jobs.put(job)
 
@@ -100,7 +100,7 @@ class Worker:
         try:
             if job is None:
                 self._close()
-            else:
+            elif isinstance(asked, _Asked) or self._connection is not None:
                 result = job(self._opened())
         except BaseException as raised:  # noqa: BLE001  # it is told to whoever waits
             error = raised
