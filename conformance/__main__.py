@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
+from conformance.awaits.command import Awaits, add_await_options
 from conformance.explore.command import Explore, add_explore_options
 from conformance.matrix import Mutants, add_mutant_options
 from conformance.model.command import Search, add_search_options
@@ -81,6 +82,12 @@ def _soak(arguments: argparse.Namespace) -> int:
     return Soaking(make_console()).run(plan, arguments.storage, arguments.dsn, arguments.json)
 
 
+def _awaits(arguments: argparse.Namespace) -> int:
+    """Run the command `awaits`."""
+    chosen = arguments.storage, arguments.scenario, arguments.dsn, arguments.json
+    return Awaits(make_console()).run(*chosen, verbose=arguments.verbose)
+
+
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], _Run]] = {
     "verify": (
         "run all that a pull request must keep, and print one table",
@@ -122,6 +129,11 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], _Run]]
         "kill workers at random over a real database, and check what the log says",
         add_soak_options,
         _soak,
+    ),
+    "awaits": (
+        "let everything go wrong at every await of a turn, over each storage",
+        add_await_options,
+        _awaits,
     ),
     "view": ("show a trace: swim lanes in the terminal, or a page to walk through", add_view_options, _view),
 }

@@ -32,8 +32,16 @@ def waits(story: Story, ttl: float) -> list[Wait]:
         for workspace in story.workspaces.values()
         for thread, entries in _by_thread(workspace.entries).items()
     }
-    found = (_wait(logs.get(thread, []), thread, kill, story.lives, ttl) for kill, thread in _held(story))
-    return [wait for wait in found if wait is not None]
+    held = list(_held(story))
+    found = ((kill, _wait(logs.get(thread, []), thread, kill, story.lives, ttl)) for kill, thread in held)
+    return [wait for kill, wait in found if wait is not None and not _is_cut(wait, kill, held)]
+
+
+def _is_cut(wait: Wait, kill: Kill, held: Sequence[tuple[Kill, str]]) -> bool:
+    """Whether who took the thread next was killed too, before it wrote: its own death's wait is the one."""
+    return any(
+        thread == wait.thread and kill.at < other.at < wait.since + wait.seconds for other, thread in held
+    )
 
 
 def longest(all_waits: Sequence[Wait]) -> float:

@@ -242,6 +242,15 @@ def test_a_wait_for_a_message() -> None:
     assert (wait.since, wait.seconds) == (10.5, 1.0)
 
 
+def test_a_second_holder_that_is_killed() -> None:
+    """It wrote nothing before it died: the wait is the one after its own death."""
+    second = Life("2.1", 0.0, died=11.2)
+    kills = [Kill(DIED.name, 10.0, [THREAD]), Kill(second.name, 11.2, [THREAD])]
+    at_rest = AtRest(log(*LEFT, (12.5, abandoned())))
+    (wait,) = waits(Story({"w": at_rest}, [LIVED, DIED, second], kills), ttl=1.0)
+    assert (wait.life, wait.since) == (second.name, 11.2)
+
+
 def test_what_is_no_wait() -> None:
     """Nothing came, or it came once the claim had lapsed; or nobody came yet, so that the thread is stuck."""
     assert waited(log(*LEFT, (9.5, ended()))) == []
