@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import asyncpg
 
 from threadclaim.errors import StorageError
-from threadclaim.storage.postgres.failures import of_database
+from threadclaim.storage.postgres.failures import ERRORS, of_database
 from threadclaim.storage.protocol import Scope
 from threadclaim.storage.sql.keys import scope_keys
 from threadclaim.storage.sql.session import Row, Write
@@ -124,10 +124,10 @@ class PostgresSession:
         except asyncio.CancelledError:
             self._drop()
             raise
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+        except ERRORS:
             self._drop()
 
     def _drop(self) -> None:
         """Drop the connection; one that was lost is the pool's again already."""
-        with suppress(asyncpg.InterfaceError):
+        with suppress(*ERRORS):
             self._connection.terminate()
