@@ -22,9 +22,10 @@ NAMED = "THREADCLAIM_TEST_DSN"
 
 
 @asynccontextmanager
-async def database(kind: str, dsn: str | None = None) -> AsyncGenerator[str]:
+async def database(kind: str, dsn: str | None = None, *, waits_for_disk: bool = True) -> AsyncGenerator[str]:
     """The path, or the DSN, of an empty database with the schema; it is gone in the end.
 
+    Where no process that is killed is the server's, a PostgreSQL's commits need not wait for the disk.
     Of PostgreSQL, the server is the one that `dsn` names, or the environment, or one that is started.
     """
     if kind == "sqlite":
@@ -33,7 +34,10 @@ async def database(kind: str, dsn: str | None = None) -> AsyncGenerator[str]:
             await create_schema(target)
             yield target
         return
-    async with _server(dsn or os.environ.get(NAMED)) as server, _database_of(server) as target:
+    async with (
+        _server(dsn or os.environ.get(NAMED)) as server,
+        _database_of(server, waits_for_disk=waits_for_disk) as target,
+    ):
         await create_schema(target)
         yield target
 
@@ -58,7 +62,7 @@ async def _server(named: str | None) -> AsyncGenerator[str]:
 
 
 @asynccontextmanager
-async def _database_of(server: str) -> AsyncGenerator[str]:
+async def _database_of(server: str, *, waits_for_disk: bool) -> AsyncGenerator[str]:
     """A database of a server's, dropped in the end, whoever still uses it."""
     import asyncpg  # noqa: PLC0415  # an extra: what is done to a file needs none
 
@@ -66,6 +70,8 @@ async def _database_of(server: str) -> AsyncGenerator[str]:
     connection = await asyncpg.connect(server)
     try:
         await connection.execute(f"CREATE DATABASE {name}")
+        if not waits_for_disk:
+            await connection.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")
         yield urlsplit(server)._replace(path=f"/{name}").geturl()
     finally:
         await connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")

@@ -62,6 +62,7 @@ class Process:
     def crash(self) -> None:
         """Die: nothing of it takes effect any more."""
         self.fate.is_dead = True
+        self.runner._looks.close()  # noqa: SLF001  # its timers are no tasks
         for task in self._numbering.tasks:
             task.cancel()
 

@@ -40,7 +40,7 @@ async def under_test(kind: str, dsn: str | None = None) -> AsyncGenerator[UnderT
     if kind == "memory":
         yield _memory()
         return
-    async with database(kind, dsn) as target:
+    async with database(kind, dsn, waits_for_disk=False) as target:
         tested = _sqlite(target) if kind == "sqlite" else await _postgres(target)
         yield tested
         await tested.storage.aclose()
@@ -85,7 +85,7 @@ async def _postgres(target: str) -> UnderTest:
 
     connection = await asyncio.to_thread(do, asyncpg.connect(target))
     # Who holds the row's lock stands still: waiting for it would be for good.
-    await asyncio.to_thread(do, connection.execute("SET lock_timeout = '100ms'"))
+    await asyncio.to_thread(do, connection.execute("SET lock_timeout = '10ms'"))
 
     def lapse(scope: Scope, name: str) -> bool:
         try:
