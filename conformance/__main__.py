@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 from conformance.awaits.command import Awaits, add_await_options
+from conformance.bench.command import Benching, add_bench_options
 from conformance.explore.command import Explore, add_explore_options
 from conformance.matrix import Mutants, add_mutant_options
 from conformance.model.command import Search, add_search_options
@@ -88,6 +89,12 @@ def _awaits(arguments: argparse.Namespace) -> int:
     return Awaits(make_console()).run(*chosen, verbose=arguments.verbose)
 
 
+def _bench(arguments: argparse.Namespace) -> int:
+    """Run the command `bench`."""
+    chosen = arguments.storage, arguments.dsn, arguments.threads, arguments.rounds, arguments.json
+    return Benching(make_console()).run(*chosen)
+
+
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], _Run]] = {
     "verify": (
         "run all that a pull request must keep, and print one table",
@@ -135,6 +142,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], _Run]]
         add_await_options,
         _awaits,
     ),
+    "bench": ("measure what one busy workspace costs, beside many", add_bench_options, _bench),
     "view": ("show a trace: swim lanes in the terminal, or a page to walk through", add_view_options, _view),
 }
 
