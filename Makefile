@@ -8,7 +8,7 @@ BIN := .venv/bin
 ARGS :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test verify explore replay twins soak models mutants controls guards lint types contracts fmt lock clean distclean
+.PHONY: help setup test verify explore replay twins models mutants controls guards soak lint types contracts fmt lock clean distclean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
