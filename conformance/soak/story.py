@@ -42,13 +42,14 @@ class Kill:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A message, or an answer, that a model was given, as its process noted in a file beside: by its seq."""
+    """A message, or an answer, that a model was given, as its process noted it: by its seq, and when."""
 
     life: str
     thread: str
     run_id: str
     seq: int
     how: How
+    at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import random
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -36,17 +37,18 @@ class Notes:
 
     def give(self, turn: TurnInput, how: How, seqs: Sequence[int]) -> None:
         """Note messages that a run is given now."""
+        now = time.time()
         lines = [
-            json.dumps(asdict(Given(self._life, turn.thread_id, turn.run_id, seq, how))) + "\n"
+            json.dumps(asdict(Given(self._life, turn.thread_id, turn.run_id, seq, how, now))) + "\n"
             for seq in seqs
         ]
         os.write(self._file, "".join(lines).encode())
 
 
 def read_notes(folder: Path) -> list[Given]:
-    """What was noted by all processes, those of each in its order, by the order of their lives."""
-    files = sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
-    return [Given(**json.loads(line)) for file in files for line in file.read_text().splitlines()]
+    """What was noted by all processes, in the order in which it was given."""
+    lines = [line for file in sorted(folder.glob("*.jsonl")) for line in file.read_text().splitlines()]
+    return sorted([Given(**json.loads(line)) for line in lines], key=lambda given: given.at)
 
 
 class SoakTurn:

@@ -10,7 +10,10 @@ from conformance.soak.checker import Verdict
 from conformance.soak.command import AS_EXPECTED, NOT_AS_EXPECTED, Soaked, Soaking, failures_of
 from conformance.soak.soak import Plan
 from conformance.soak.story import Story
+from conformance.soak.turn import Notes, read_notes
 from tests.durable import server
+from threadclaim.events import PersonActor
+from threadclaim.turn import TurnInput
 
 SHORT = Plan(seconds=1.0, workers=2, senders=3, workspaces=2, threads=3, kill_every=0.5)
 
@@ -32,6 +35,21 @@ def test_a_short_soak(kind: str, tmp_path: Path) -> None:
     assert figures["consumed"] == figures["messages"] >= figures["acknowledged"] >= 2
     assert {row["worker"] for row in found["rows"]} == {"0", "1"}
     assert code in {AS_EXPECTED, NOT_AS_EXPECTED}, "A busy machine may wait for longer."
+
+
+def test_notes_are_read_in_the_order_of_giving(tmp_path: Path) -> None:
+    """Whichever process noted them, and lived longer."""
+    turn = TurnInput("t", "r", PersonActor("ann"))
+    first, second = Notes(tmp_path / "b.jsonl", "b"), Notes(tmp_path / "a.jsonl", "a")
+    first.give(turn, "steering", [1])
+    second.give(turn, "prompt", [1, 2])
+    first.give(turn, "reply", [3])
+    assert [(given.life, given.seq) for given in read_notes(tmp_path)] == [
+        ("b", 1),
+        ("a", 1),
+        ("a", 2),
+        ("b", 3),
+    ]
 
 
 def test_a_wait_that_is_too_long_is_a_failure() -> None:
