@@ -8,7 +8,7 @@ BIN := .venv/bin
 ARGS :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test verify explore replay twins models mutants controls guards search lint types contracts fmt lock clean distclean
+.PHONY: help setup test verify explore replay twins models mutants controls guards search soak lint types contracts fmt lock clean distclean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -50,6 +50,9 @@ guards: setup ## take each guard out of the model, and see which property breaks
 
 search: setup ## search the model in Python, whose states must be those that TLC found
 	@$(BIN)/python -m conformance search $(ARGS)
+
+soak: setup ## kill workers for a minute over each database, and see what the log says: ARGS="--seed 1"
+	@$(BIN)/python -m conformance soak --seconds 60 --storage both --json build/soak.json $(ARGS)
 
 lint: setup ## check style and formatting
 	@echo '== ruff check'

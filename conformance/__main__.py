@@ -39,6 +39,8 @@ if _missing := [name for name, module in NEEDED.items() if _is_missing(module)]:
     )
     raise SystemExit(2)
 
+from conformance.awaits.command import Awaits, add_await_options
+from conformance.bench.command import Benching, add_bench_options
 from conformance.explore.command import Explore, add_explore_options
 from conformance.matrix import Mutants, add_mutant_options
 from conformance.model.command import Search, add_search_options
@@ -47,6 +49,8 @@ from conformance.models.controls import Controls, add_control_options
 from conformance.models.guards_command import Guards, add_guard_options, guard_options_from
 from conformance.replay.command import Replay, add_replay_options
 from conformance.report import could_not_run, make_console
+from conformance.soak.command import Soaking, add_soak_options
+from conformance.soak.soak import Plan
 from conformance.tlc.run import check
 from conformance.tlc.tools import find_tools
 from conformance.verify import Verify, add_verify_options
@@ -104,6 +108,24 @@ def _explore(arguments: argparse.Namespace) -> int:
     )
 
 
+def _soak(arguments: argparse.Namespace) -> int:
+    """Run the command `soak`."""
+    plan = Plan(arguments.seconds, arguments.seed)
+    return Soaking(make_console()).run(plan, arguments.storage, arguments.dsn, arguments.json)
+
+
+def _awaits(arguments: argparse.Namespace) -> int:
+    """Run the command `awaits`."""
+    chosen = arguments.storage, arguments.scenario, arguments.dsn, arguments.json
+    return Awaits(make_console()).run(*chosen, verbose=arguments.verbose)
+
+
+def _bench(arguments: argparse.Namespace) -> int:
+    """Run the command `bench`."""
+    chosen = arguments.storage, arguments.dsn, arguments.threads, arguments.rounds, arguments.json
+    return Benching(make_console()).run(*chosen)
+
+
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], _Run]] = {
     "verify": (
         "run all that a pull request must keep, and print one table",
@@ -141,6 +163,17 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], _Run]]
         _controls,
     ),
     "guards": ("take each guard out of the model, and see which property breaks", add_guard_options, _guards),
+    "soak": (
+        "kill workers at random over a real database, and check what the log says",
+        add_soak_options,
+        _soak,
+    ),
+    "awaits": (
+        "let everything go wrong at every await of a turn, over each storage",
+        add_await_options,
+        _awaits,
+    ),
+    "bench": ("measure what one busy workspace costs, beside many", add_bench_options, _bench),
     "view": ("show a trace: swim lanes in the terminal, or a page to walk through", add_view_options, _view),
 }
 

@@ -56,6 +56,7 @@ class TurnCarrier:
         self.run: RunHandle | None = None
         self.halted = False
         self._abandoned, self._is_starting, self._input_seq = False, False, 0
+        self._is_left = False
         self._means = means
         self._turn: asyncio.Task[Outcome] | None = None
         self._claim = HeldClaim(means.storage, scope, thread_id, self.holder, means.ttl, self._stop_turn)
@@ -200,7 +201,7 @@ class TurnCarrier:
         step = EndRun(self.thread_id, self.holder, event, given.turn.actor, position, outcome.history)
         loop = asyncio.get_running_loop()
         until = loop.time() + self._means.ttl
-        while not await self._recorded(step) and loop.time() < until:
+        while not await self._recorded(step) and loop.time() < until and not self._is_left:
             if await self._claim.lost_within(self._means.ttl / TRIES_IN_A_TTL):
                 break
         assert self.run is not None  # noqa: S101  # for the types: only a started run ends

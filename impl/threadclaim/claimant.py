@@ -72,7 +72,6 @@ class Claimant(TurnCarrier):
         self.seen = seen
         self.leaving: Leaving | None = None
         self.looks: Leaving | None = None
-        self._is_left = False
         self._broken_off, self._command = broken_off, command
 
     # ---- What others ask of it.

@@ -20,6 +20,7 @@ OLDEST = 15
 _SERIALIZATION = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 
 _LOST = (
+    asyncpg.InternalClientError,  # of a connection that was told of its end, until it is seen to be gone
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
     asyncpg.AdminShutdownError,
@@ -34,6 +35,10 @@ _UNSUITABLE = (
     asyncpg.InvalidAuthorizationSpecificationError,
     asyncpg.InsufficientPrivilegeError,
 )
+
+
+ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
+"""What a connection's use may raise."""
 
 
 class DatabaseFailed(Exception):  # noqa: N818  # it is a state, and never leaves this package
@@ -62,7 +67,7 @@ def of_database() -> Generator[None]:
         yield
     except ThreadClaimError:
         raise  # it says what is to be said; one of them is a ValueError too
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError, ValueError) as error:
+    except (*ERRORS, TimeoutError, ValueError) as error:
         raise DatabaseFailed(error) from error
 
 

@@ -1,14 +1,16 @@
 """A transaction of PostgreSQL's: the scope's row is locked first, and read in later statements only."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import asyncpg
 
 from threadclaim.errors import StorageError
-from threadclaim.storage.postgres.failures import of_database
+from threadclaim.storage.postgres.failures import ERRORS, of_database
 from threadclaim.storage.protocol import Scope
 from threadclaim.storage.sql.keys import scope_keys
 from threadclaim.storage.sql.session import Row, Write
@@ -16,6 +18,8 @@ from threadclaim.storage.sql.texts import ADD_SCOPE, LOCK_SCOPE
 
 if TYPE_CHECKING:
     Connection = asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
+
+_PARAMETER = re.compile(r"\$(\d+)")
 
 _ROLLBACK_WITHIN = 5.0
 """How long, in seconds, a rollback may take; a connection that takes longer is dropped."""
@@ -28,6 +32,28 @@ _BEGIN = """
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 SET LOCAL idle_in_transaction_session_timeout = 60000
 """
+
+
+_AT_ONCE = 16
+"""How many rows are written by one statement at most: a step of the protocol writes fewer."""
+
+
+@lru_cache(maxsize=256)
+def together(sqls: tuple[str, ...]) -> str:
+    """Texts as one statement, whose parameters are theirs, one after another, but for `$1`, which all share.
+
+    None of them may write to a row that another does, or read what another writes.
+    """
+    parts, before = [], 0
+    for number, sql in enumerate(sqls):
+        parts.append(f"w{number} AS ({_moved(sql, before)})")
+        before += max(map(int, _PARAMETER.findall(sql))) - 1
+    return f"WITH {', '.join(parts)} SELECT 1"  # of constants
+
+
+def _moved(sql: str, before: int) -> str:
+    """A text whose parameters but the first come after so many others."""
+    return _PARAMETER.sub(lambda match: match[0] if match[1] == "1" else f"${int(match[1]) + before}", sql)
 
 
 class PostgresSession:
@@ -64,12 +90,7 @@ class PostgresSession:
     async def commit(self, writes: Sequence[Write]) -> bool:
         """Write all, and commit. It is kept, or it raises."""
         with of_database():
-            for write in writes:
-                rows = [(self.number, *row) for row in write.rows]
-                if len(rows) == 1:
-                    await self._connection.execute(write.sql, *rows[0])
-                else:
-                    await self._connection.executemany(write.sql, rows)
+            await self._write(writes)
             self.sent_commit = True
             done = await self._connection.execute("COMMIT")
         self._is_open = False
@@ -79,6 +100,19 @@ class PostgresSession:
                 "its step went on all the same. Have the step raise what it is raised."
             )
         return True
+
+    async def _write(self, writes: Sequence[Write]) -> None:
+        """Write all: in one statement, unless it is very much.
+
+        The scope is locked meanwhile, and without a cache of statements each takes two round trips.
+        """
+        rows = [(write.sql, row) for write in writes for row in write.rows]
+        if len(rows) <= _AT_ONCE:
+            args = [arg for _, row in rows for arg in row]
+            await self._connection.execute(together(tuple(sql for sql, _ in rows)), self.number, *args)
+            return
+        for write in writes:
+            await self._connection.executemany(write.sql, [(self.number, *row) for row in write.rows])
 
     async def end(self) -> None:
         """Roll back, unless it is committed. A connection that cannot is dropped: its server rolls back."""
@@ -90,10 +124,10 @@ class PostgresSession:
         except asyncio.CancelledError:
             self._drop()
             raise
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+        except ERRORS:
             self._drop()
 
     def _drop(self) -> None:
         """Drop the connection; one that was lost is the pool's again already."""
-        with suppress(asyncpg.InterfaceError):
+        with suppress(*ERRORS):
             self._connection.terminate()

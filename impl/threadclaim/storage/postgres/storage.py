@@ -13,7 +13,7 @@ import asyncpg
 from threadclaim.errors import RequestError, StorageError
 from threadclaim.limits import check_seconds
 from threadclaim.storage.postgres import schema
-from threadclaim.storage.postgres.failures import DatabaseFailed, of_database, told, without_password
+from threadclaim.storage.postgres.failures import ERRORS, DatabaseFailed, of_database, told, without_password
 from threadclaim.storage.postgres.listening import Listener
 from threadclaim.storage.postgres.session import PostgresSession
 from threadclaim.storage.protocol import Scope, Step
@@ -137,7 +137,7 @@ class PostgresStorage(SqlStorage):
             yield connection
         finally:
             # One that is lost by now is dropped by the pool; whether a commit was heard is known before.
-            with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+            with suppress(*ERRORS):
                 await pool.release(connection)
 
     async def _opened(self) -> "Pool":

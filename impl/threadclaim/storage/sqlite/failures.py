@@ -77,8 +77,10 @@ def is_busy(error: sqlite3.Error) -> bool:
     return code & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
-def patiently(do: Callable[[], T], seconds: float) -> T:
+def patiently(do: Callable[[], T], seconds: float, is_over: Callable[[], bool] = lambda: False) -> T:
     """Do what may find the file busy, until it goes well; raises what it raises once time is up.
+
+    So it does once it `is_over`, as for a storage that was closed meanwhile.
 
     SQLite's own waiting is no queue: of eight processes that it keeps in step one may wait for seconds. Here
     each waits for a short time of its own, by chance.
@@ -88,6 +90,6 @@ def patiently(do: Callable[[], T], seconds: float) -> T:
         try:
             return do()
         except sqlite3.OperationalError as error:
-            if not is_busy(error) or time.monotonic() >= until:
+            if not is_busy(error) or time.monotonic() >= until or is_over():
                 raise
         time.sleep(random.uniform(_PAUSE / 20, _PAUSE))  # noqa: S311  # no secret: only not in step

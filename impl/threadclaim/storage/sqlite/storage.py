@@ -103,6 +103,10 @@ class _Session:
         self._is_exclusive = is_exclusive
         self.head, self._id, self._version = 0, 0, 0
 
+    def _is_over(self) -> bool:
+        """Whether the storage is closed, and has waited long enough."""
+        return self._worker.is_broken_off
+
     async def begin(self) -> None:
         """Begin: from here on what is read does not change."""
         begun: tuple[int, int, int] | None = await do(self._worker, self._begin, self._file)
@@ -111,7 +115,7 @@ class _Session:
 
     def _begin(self, connection: sqlite3.Connection) -> tuple[int, int, int] | None:
         """Begin, and read the scope's row; None if there is none yet."""
-        return patiently(lambda: self._read(connection), self._patience)
+        return patiently(lambda: self._read(connection), self._patience, self._is_over)
 
     def _read(self, connection: sqlite3.Connection) -> tuple[int, int, int] | None:
         """Take the snapshot; it begins with what is read first."""
@@ -144,7 +148,7 @@ class _Session:
             return self._keep(connection, writes)
         connection.rollback()  # the snapshot is over
         with self._lock:
-            patiently(lambda: connection.execute("BEGIN IMMEDIATE"), self._patience)
+            patiently(lambda: connection.execute("BEGIN IMMEDIATE"), self._patience, self._is_over)
             return self._keep(connection, writes)
 
     def _keep(self, connection: sqlite3.Connection, writes: Sequence[Write]) -> bool:
@@ -154,7 +158,7 @@ class _Session:
                 connection.rollback()
                 return False
             self._write(connection, self._id or self._add(connection), writes)
-            patiently(connection.commit, self._patience)
+            patiently(connection.commit, self._patience, self._is_over)
         except BaseException:
             connection.rollback()
             raise

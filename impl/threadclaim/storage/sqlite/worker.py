@@ -44,14 +44,17 @@ class _Asked:
 
 
 class Worker:
-    """A thread with a connection, which is opened with the first job and closed with the last."""
+    """A thread with a connection, which is opened with the first job and closed with the last.
+
+    `is_broken_off` is whether what it is at is to be given up.
+    """
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         """Begin; `connect` opens the connection, on the thread."""
         self._connect = connect
         self._jobs: queue.SimpleQueue[_Asked | Job[object]] = queue.SimpleQueue()
         self._connection: sqlite3.Connection | None = None
-        self._is_closed = False
+        self._is_closed = self.is_broken_off = False
         # A daemon, so that a database that hangs keeps no process from ending.
         threading.Thread(target=self._work, name="threadclaim sqlite", daemon=True).start()
 
@@ -83,7 +86,8 @@ class Worker:
         return waits
 
     def interrupt(self) -> None:
-        """Break off what the connection is at."""
+        """Break off what the connection is at, its patience for a lock too."""
+        self.is_broken_off = True
         if self._connection is not None:
             with suppress(sqlite3.Error):
                 self._connection.interrupt()
