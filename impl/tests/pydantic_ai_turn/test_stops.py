@@ -7,12 +7,12 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 
 import anyio
 import pytest
-from pydantic_ai import Agent, ModelMessage, ModelMessagesTypeAdapter, ToolCallPart
+from pydantic_ai import Agent, ModelMessage, ModelMessagesTypeAdapter, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from threadclaim.events import PersonActor
 from threadclaim.pydantic_ai import PydanticAITurn
-from threadclaim.pydantic_ai.messages import prompt_texts
+from threadclaim.pydantic_ai.messages import STOPPED, prompt_texts
 from threadclaim.testing import QueuedSteering, RecordedFacts, posted
 from threadclaim.turn import Completed, Outcome, Stopped, TurnInput
 
@@ -289,3 +289,28 @@ async def test_a_stop_before_the_agent_begins(model_of: Replies, requests: Reque
     assert stopped.history is not None
     assert prompt_texts(ModelMessagesTypeAdapter.validate_json(stopped.history)) == ["hello"]
     assert requests == []
+
+
+async def test_a_stopped_prompt_does_not_become_one_with_the_next(
+    model_of: Replies, requests: Requests
+) -> None:
+    """What was stopped is not carried out with what is asked for next: a model is told so, in between."""
+    agent = Agent(model_of("done"))
+    running = begin(agent)
+    await asyncio.sleep(0)
+    running.cancel()
+    stopped = await running
+    assert stopped.history is not None
+    given = TurnInput(
+        "thread",
+        "next",
+        PersonActor("ann"),
+        [posted(3, "thanks for stopping")],
+        history=[stopped.history],
+        started_by=PersonActor("ann"),
+    )
+    assert isinstance(await PydanticAITurn(agent).run(given, QueuedSteering(), RecordedFacts()), Completed)
+    first, closed, second = requests[-1]
+    assert (prompt_texts([first]), prompt_texts([second])) == (["hello"], ["thanks for stopping"])
+    assert isinstance(closed, ModelResponse)
+    assert closed.text == STOPPED

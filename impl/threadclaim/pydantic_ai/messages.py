@@ -17,6 +17,7 @@ from pydantic_ai import (
     ModelMessagesTypeAdapter,
     ModelRequest,
     ModelResponse,
+    TextPart,
     ToolApproved,
     ToolCallPart,
     ToolDenied,
@@ -172,6 +173,15 @@ def held_prompt(texts: Sequence[str], *, waits: bool) -> list[ModelMessage]:
     """A prompt that no request carried: for the agent to know of, or, if it `waits`, for the next request."""
     parts = [UserPromptPart(text) for text in texts]
     return [ModelRequest(parts, metadata={_WAITS: True} if waits else None)] if parts else []
+
+
+STOPPED = "[This run was stopped here. What was asked for is not carried out any more.]"
+FAILED = "[This run failed here. What was asked for is carried out only if it is asked for again.]"
+
+
+def broken_off(why: str) -> ModelResponse:
+    """What closes a run that broke off, in the model's place: so that the next prompt stands by itself."""
+    return ModelResponse([TextPart(why)])
 
 
 def has_prompt(messages: Iterable[ModelMessage], texts: Sequence[str]) -> bool:

@@ -26,6 +26,9 @@ from threadclaim.events import RunEnded, RunPaused
 from threadclaim.limits import escaped, event_json
 from threadclaim.pydantic_ai.capability import TurnCapability
 from threadclaim.pydantic_ai.messages import (
+    FAILED,
+    STOPPED,
+    broken_off,
     closing,
     dump,
     fresh_id,
@@ -33,6 +36,7 @@ from threadclaim.pydantic_ai.messages import (
     held_prompt,
     load,
     prompt_of,
+    prompt_texts,
     requests_of,
     results_of,
     storable,
@@ -198,7 +202,9 @@ class _Segment(Generic[DepsT]):
         if error is None:
             return self._ended(task.result().output)
         # pydantic-ai calls a response that crossed a limit interrupted, though all of it came.
-        kept = self._keep(without_unanswered(self._new(), whole=isinstance(error, UsageLimitExceeded)))
+        whole = isinstance(error, UsageLimitExceeded)
+        broke = STOPPED if stopped else FAILED
+        kept = self._keep(without_unanswered(self._new(), whole=whole), broke=broke)
         return Stopped(kept.history, kept.delivered) if stopped else kept.failed(error)
 
     def _ended(self, output: object) -> Outcome:
@@ -213,7 +219,7 @@ class _Segment(Generic[DepsT]):
                 return Paused(requests, kept.history, kept.delivered)
             return Completed(self._text(output), kept.history, kept.delivered)
         except (ValueError, TypeError) as error:
-            return self._keep(self._new()).failed(_unstorable("output", error))
+            return self._keep(self._new(), broke=FAILED).failed(_unstorable("output", error))
 
     def _text(self, output: object) -> str | None:
         """An output as text: a str as it is, another as JSON. Raises ValueError if no log can hold it."""
@@ -227,8 +233,14 @@ class _Segment(Generic[DepsT]):
         own = (index for index, message in enumerate(self.messages) if message.run_id == ours)
         return self.messages[next(own, len(self.messages)) :]
 
-    def _keep(self, messages: Sequence[ModelMessage], *, pauses: bool = False) -> "_Kept":
-        """What to keep of the run's own messages; of a run that pauses, calls stay open."""
+    def _keep(
+        self, messages: Sequence[ModelMessage], *, pauses: bool = False, broke: str | None = None
+    ) -> "_Kept":
+        """What to keep of the run's own messages; of a run that pauses, calls stay open.
+
+        A prompt that nothing answered is closed with what `broke`: else the next would be one with it, and a
+        model would carry both out.
+        """
         capability = self.capability
         kept, error = storable(messages)
         pauses = pauses and error is None
@@ -236,6 +248,9 @@ class _Segment(Generic[DepsT]):
             kept += closing(self.loaded + kept)
         if (error or not capability.requested) and not has_prompt(kept, capability.prompt):
             kept += storable(held_prompt(capability.prompt, waits=pauses))[0]
+        broke = broke or (FAILED if error else None)
+        if broke and kept and prompt_texts(kept[-1:]):
+            kept.append(broken_off(broke))
         delivered = capability.delivered | capability.answered(messages)
         return _Kept(dump(kept), tuple(sorted(delivered)), error)
 
