@@ -23,7 +23,7 @@ from threadclaim.steering import Watcher
 from threadclaim.steps import EndRun, RecordFact, StartRun
 from threadclaim.storage.protocol import Scope, Step
 from threadclaim.telemetry import log_for, turn_span
-from threadclaim.turn import Outcome, Stopped, TurnInput
+from threadclaim.turn import Failed, Outcome, Stopped, TurnInput
 
 T = TypeVar("T")
 
@@ -92,6 +92,8 @@ class TurnCarrier:
                 span.over(Stopped())
                 raise
             span.over(outcome)
+            if isinstance(outcome, Failed):
+                self._log.warning("The run failed; its user has to be told.", exc_info=outcome.exception)
             await self._record_end(given, outcome)
         return ALL
 

@@ -46,7 +46,7 @@ class SettledRequest(RequestError):
         named = ", ".join(map(repr, request_ids))
         super().__init__(
             f"Request {named} of thread {thread_id!r} is settled: it was answered, or its run has ended. "
-            "The first answer stands; nothing is left to do."
+            "The first answer stands, whoever gave it, and this one changed nothing. Read it from the log."
         )
         self.request_ids = tuple(request_ids)
 

@@ -188,6 +188,21 @@ async def test_the_next_turn_knows_nothing_of_a_run_that_died(world: World) -> N
     await world.expect_once()
 
 
+async def test_the_next_turn_is_told_that_a_run_failed(world: World) -> None:
+    """Or was stopped: it knows the prompt, and that nothing of it is carried out; then its own."""
+    asked = world.desk.hold("model")
+    runner = world.runner()
+    await world.sent(runner, "one")
+    await asked.reached.wait()
+    assert await runner.stop(world.ann, "t")
+    await world.sent(runner, "two")
+    await world.settle()
+    assert world.desk.known == ["one", "two"]
+    assert world.desk.told == ["one", "two"]
+    assert await world.ends() == ["stopped", "completed"]
+    await world.expect_once()
+
+
 async def test_a_prompt_whose_start_was_never_heard_of_is_never_given(world: World) -> None:
     """It is consumed, by a run that the log has as failed."""
     runner = world.runner()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.storages.databases import ANN, Database, Open
+from threadclaim.errors import StorageUnsuitable
 from threadclaim.events import Custom, MessagePosted, ThreadCreated
 from threadclaim.storage import Scope, Stranded, Transaction, create_schema
 from threadclaim.storage.protocol import asked_cursor, lease_name
@@ -224,3 +225,13 @@ async def test_what_is_stranded_is_read_by_its_index(
     assert "threadclaim_threads_stranded" in plan
     assert "Seq Scan on threadclaim_threads" not in plan
     assert "SCAN threadclaim_threads" not in plan
+
+
+async def test_a_forked_process_is_refused(open_storage: Open, scope: Scope) -> None:
+    """Threads and connections stay behind in a fork: it would wait for ever, and is told what to do."""
+    storage = open_storage()
+    storage._process += 1  # noqa: SLF001  # as in a process that was forked
+    with pytest.raises(StorageUnsuitable, match="after the fork"):
+        await storage.transact(scope, append)
+    with pytest.raises(StorageUnsuitable, match="after the fork"):
+        await storage.stranded(scope)

@@ -13,7 +13,8 @@ def add(commands: Commands) -> None:
     told = "bring the schema to the newest version, or another; on every start, if you like"
     parser = commands.add_parser("migrate", help=told, description=f"{told[0].upper()}{told[1:]}.")
     add_dsn(parser)
-    parser.add_argument("--to", type=int, metavar="N", help="the version to go to, an older one too; 0: none")
+    older = "the version to go to; an older one drops tables with what is in them, 0 all"
+    parser.add_argument("--to", type=int, metavar="N", help=older)
     parser.set_defaults(run=run)
 
 

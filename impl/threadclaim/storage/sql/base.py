@@ -1,12 +1,14 @@
 """A durable storage but for its connections: turns of a scope, followers, and who is told of releases."""
 
 import logging
+import os
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
 
+from threadclaim.errors import StorageUnsuitable
 from threadclaim.events import Envelope
 from threadclaim.limits import check_seconds
 from threadclaim.storage.common import to_its_end
@@ -58,6 +60,18 @@ class SqlStorage(ABC):
         self._poll_interval = poll_interval
         self._turns, self._wakes = Turns(), Wakes()
         self._told: dict[object, Released] = {}
+        self._process = os.getpid()
+
+    def _check_process(self) -> None:
+        """Raise StorageUnsuitable in a process that was forked from the one that made this storage.
+
+        Threads and connections stay behind in a fork, and whoever waited for them would wait for ever.
+        """
+        if self._process != os.getpid():
+            raise StorageUnsuitable(
+                f"This storage was made in process {self._process}, and this one, {os.getpid()}, was forked "
+                "from it. Make a storage in each process, after the fork."
+            )
 
     @abstractmethod
     async def _attempt(self, scope: Scope, step: Step[T]) -> Kept[T]:
@@ -74,9 +88,10 @@ class SqlStorage(ABC):
     async def transact(self, scope: Scope, step: Step[T]) -> T:
         """Run a step in one transaction, in a task of its own. `Storage.transact` says the rest.
 
-        The step may be run anew, if what it wrote could not be kept and certainly was not: a step reads and
-        writes its transaction and nothing else.
+        Raises StorageUnsuitable in a process that was forked. The step may be run anew, if what it wrote
+        could not be kept and certainly was not: a step reads and writes its transaction and nothing else.
         """
+        self._check_process()
         return await to_its_end(self._transact(scope, step))
 
     async def _transact(self, scope: Scope, step: Step[T]) -> T:
@@ -115,11 +130,13 @@ class SqlStorage(ABC):
 
     async def _read_on(self, scope: Scope, after_seq: int, limit: int) -> Sequence[Envelope]:
         """Read what is committed past a position, at most so many entries."""
+        self._check_process()
         rows = await self._fetch(texts.FOLLOW, *scope_keys(scope), after_seq, limit)
         return [entry_of(row) for row in rows]
 
     async def stranded(self, scope: Scope) -> Stranded:
         """List the rows that say so, by an index that has no other."""
+        self._check_process()
         rows = await self._fetch(texts.STRANDED, *scope_keys(scope))
         return Stranded(
             left=tuple(thread_id for thread_id, standing in rows if standing == "left"),

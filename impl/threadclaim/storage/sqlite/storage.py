@@ -303,6 +303,8 @@ def file_of(path: str | os.PathLike[str]) -> str:
         raise RequestError(
             f"{path!r} names no file. Give the path of one; without a file, use an InMemoryStorage."
         )
+    if file.startswith("sqlite:"):
+        raise RequestError(f"{file!r} is a DSN, and no path. Give the path of the file, without `sqlite:`.")
     return file if file.startswith("file:") else str(Path(file).absolute())
 
 
