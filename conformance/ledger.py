@@ -68,26 +68,23 @@ def audit(world: World, state: State) -> list[str]:
 
 
 def _wrong_ends(world: World, entries: Sequence[Envelope]) -> Iterator[str]:
-    """The ends and pauses that the log has, and no agent came to."""
-    for entry in entries:
-        match entry.event:
-            case RunPaused(run_id=run_id):
-                kind = "paused"
-            case RunEnded(run_id=run_id, reason="abandoned"):
-                continue
-            case RunEnded(run_id=run_id, outcome="stopped"):
-                kind = ""  # nobody told its agent to end
-            case RunEnded(run_id=run_id, outcome=kind):
-                pass
-            case _:
-                continue
-        told = world.told.ends.get(run_id)
-        if told is None:  # a run made without the runner, whose agent is its caller's
-            continue
-        if kind not in told:
+    """The ends and pauses that the log has, and no agent came to; of a direct run its caller knows."""
+    for run_id, kind, output in filter(None, map(_end_of, entries)):
+        if kind not in world.told.ends.get(run_id, {kind}):
             yield f"The log has {run_id} as {kind or 'stopped'}, and its agent came to no such end."
-        if kind == "completed" and isinstance(entry.event, RunEnded) and entry.event.output != "done":
-            yield f"The log has {entry.event.output!r} as what {run_id} came to, and its agent said: done."
+        if kind == "completed" and output != "done" and run_id in world.told.ends:
+            yield f"The log has {output!r} as what {run_id} came to, and its agent said: done."
+
+
+def _end_of(entry: Envelope) -> tuple[str, str, str | None] | None:
+    """How a run ends by an entry, as its agent was told to: "" if it was told nothing, and stopped."""
+    match entry.event:
+        case RunPaused(run_id=run_id):
+            return run_id, "paused", None
+        case RunEnded(run_id=run_id, outcome=outcome, output=output, reason=reason) if reason != "abandoned":
+            return run_id, "" if outcome == "stopped" else outcome, output
+        case _:
+            return None
 
 
 def _wrong_facts(entries: Sequence[Envelope]) -> Iterator[str]:
