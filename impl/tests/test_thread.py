@@ -66,6 +66,12 @@ def test_a_new_thread_has_no_run() -> None:
     assert (NEW.run, NEW.active_run, NEW.has_run_to_see_to) == (None, None, False)
 
 
+def test_a_thread_waits_for_what_its_paused_run_does() -> None:
+    """And for nothing while it has no run."""
+    assert NEW.open_requests == ()
+    assert folded(*PAUSE).open_requests == (QUESTION, APPROVAL)
+
+
 def test_a_run_starts() -> None:
     """It is active, and its segment is its holder's."""
     thread = folded(RunStarted("r", "h1"))
