@@ -18,10 +18,11 @@ from threadclaim.limits import check_claim_ttl, check_id, check_seconds, check_t
 from threadclaim.looks import Looks
 from threadclaim.run import Means, RunHandle, TurnContext
 from threadclaim.steps import Answer, Ask, Send
+from threadclaim.storage.common import new_id
 from threadclaim.storage.protocol import Scope, Step, Storage
 from threadclaim.telemetry import current_traceparent, log_for
 from threadclaim.turn import Turn
-from threadclaim.workspace import Workspace, new_id
+from threadclaim.workspace import Workspace
 
 T = TypeVar("T")
 

@@ -1,7 +1,6 @@
 """What applications hold: the workspaces of a storage, and a handle to one of them, for one actor."""
 
 import asyncio
-import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from threadclaim.limits import (
     check_title,
 )
 from threadclaim.steps import Post
+from threadclaim.storage.common import new_id
 from threadclaim.storage.protocol import Scope, Step, Storage
 from threadclaim.telemetry import log_for
 from threadclaim.thread import Thread
@@ -35,11 +35,6 @@ from threadclaim.workspace_steps import (
 )
 
 T = TypeVar("T")
-
-
-def new_id() -> str:
-    """An id that is nobody else's."""
-    return uuid.uuid4().hex
 
 
 @dataclass(frozen=True, slots=True)

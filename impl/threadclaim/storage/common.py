@@ -1,7 +1,9 @@
 """What every storage does in the same way: running a step to its end, and telling what a sweep is for."""
 
 import asyncio
+import uuid
 from collections.abc import Coroutine
+from datetime import UTC, datetime
 from typing import Any, Literal, TypeVar
 
 import anyio
@@ -11,6 +13,17 @@ from threadclaim.plan import LeavePlan, View, plan
 from threadclaim.storage.protocol import UPGRADED, asked_cursor, taken_cursor
 
 T = TypeVar("T")
+
+
+def utc_now() -> datetime:
+    """The time, in UTC."""
+    return datetime.now(UTC)
+
+
+def new_id() -> str:
+    """An id that is nobody else's."""
+    return uuid.uuid4().hex
+
 
 Standing = Literal["left", "waiting"]
 """Where a thread stands in `Stranded`."""

@@ -2,16 +2,15 @@
 
 import logging
 import time
-import uuid
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Self, TypeVar
 
 from threadclaim.events import Actor, Envelope, Event, MessagePosted, ThreadCreated
 from threadclaim.limits import check_actor, event_json, event_of
-from threadclaim.storage.common import thread_of_cursor, to_its_end
+from threadclaim.storage.common import new_id, thread_of_cursor, to_its_end, utc_now
 from threadclaim.storage.memory_scope import Chunk, Lease, ScopeState, between
 from threadclaim.storage.protocol import (
     UPGRADED,
@@ -30,16 +29,6 @@ _OTHER_LOOP = (
     "Another event loop has used this storage while the transaction was under way; nothing was committed. "
     "Use an InMemoryStorage with one loop at a time."
 )
-
-
-def utc_now() -> datetime:
-    """The time, in UTC."""
-    return datetime.now(UTC)
-
-
-def new_id() -> str:
-    """An id that is nobody else's."""
-    return uuid.uuid4().hex
 
 
 @dataclass(frozen=True, slots=True)

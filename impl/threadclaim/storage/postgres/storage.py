@@ -2,16 +2,16 @@
 
 import asyncio
 import random
-import uuid
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 import asyncpg
 
 from threadclaim.errors import RequestError, StorageError
 from threadclaim.limits import check_seconds
+from threadclaim.storage.common import new_id, utc_now
 from threadclaim.storage.postgres import schema
 from threadclaim.storage.postgres.failures import ERRORS, DatabaseFailed, of_database, told, without_password
 from threadclaim.storage.postgres.listening import Listener
@@ -35,16 +35,6 @@ _TRIES = 4
 
 _PAUSE = 0.2
 """How long, in seconds, at most before the second time; twice that before the third."""
-
-
-def utc_now() -> datetime:
-    """The time, in UTC."""
-    return datetime.now(UTC)
-
-
-def new_id() -> str:
-    """An id that is nobody else's."""
-    return uuid.uuid4().hex
 
 
 class PostgresStorage(SqlStorage):

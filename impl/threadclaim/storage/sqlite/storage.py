@@ -5,17 +5,17 @@ import os
 import re
 import sqlite3
 import threading
-import uuid
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
 from threadclaim.errors import RequestError, StorageError, StorageUnsuitable
 from threadclaim.limits import check_seconds
+from threadclaim.storage.common import new_id, utc_now
 from threadclaim.storage.protocol import Scope, Step
 from threadclaim.storage.sql.base import Kept, SqlStorage
 from threadclaim.storage.sql.keys import scope_keys
@@ -32,16 +32,6 @@ _TEXTS = with_clock("(julianday('now') - 2440587.5) * 86400.0")
 
 _OWN_WAIT = 0.02
 """How long, in seconds, SQLite itself waits for a lock, before `patiently` does."""
-
-
-def utc_now() -> datetime:
-    """The time, in UTC."""
-    return datetime.now(UTC)
-
-
-def new_id() -> str:
-    """An id that is nobody else's."""
-    return uuid.uuid4().hex
 
 
 @lru_cache(maxsize=256)
