@@ -138,7 +138,7 @@ class TurnCarrier:
         step = StartRun(
             self.thread_id, self.holder, turn.run_id, turn.actor, seq, given.consumes, given.resumed
         )
-        self._input_seq, self._is_starting = seq, True
+        self._is_starting = True
         notices = await self._do(step)
         retry = self._means.ttl / TRIES_IN_A_TTL
         watcher = Watcher(self._means.storage, self.scope, self.thread_id, turn.actor, seq, retry)
