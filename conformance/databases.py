@@ -13,6 +13,9 @@ from urllib.parse import urlsplit
 from threadclaim.storage import SqliteStorage, create_schema
 from threadclaim.storage.sql.base import SqlStorage
 
+NAMED = "THREADCLAIM_TEST_DSN"
+"""The environment's variable that names a server."""
+
 KINDS = ("sqlite", "postgres")
 """The durable storages."""
 
@@ -31,7 +34,7 @@ async def database(kind: str, dsn: str | None = None, *, waits_for_disk: bool = 
             yield target
         return
     async with (
-        _server(dsn or os.environ.get("THREADCLAIM_TEST_DSN")) as server,
+        _server(dsn or os.environ.get(NAMED)) as server,
         _database_of(server, waits_for_disk=waits_for_disk) as target,
     ):
         await create_schema(target)

