@@ -21,12 +21,11 @@ from threadclaim.carrying import TurnCarrier
 from threadclaim.claim import HeldClaim
 from threadclaim.claimant import Claimant
 from threadclaim.events import RUNNER, Envelope, Reply, RunEnded, RunPaused
-from threadclaim.looks import Looks
 from threadclaim.plan import ReplyPlan
 from threadclaim.runner import Runner
 from threadclaim.steering import Watcher
 from threadclaim.steps import RecordFact
-from threadclaim.storage import Scope, Transaction
+from threadclaim.storage import Transaction
 from threadclaim.thread import Run
 from threadclaim.turn import Outcome
 from threadclaim.workspace import Workspace
@@ -97,19 +96,6 @@ def follows_no_more(patch: pytest.MonkeyPatch) -> None:
             return
 
     patch.setattr(Watcher, "_follow", follow)
-
-
-def forgets_while_it_reads(patch: pytest.MonkeyPatch) -> None:
-    """A look that has read forgets what armed another meanwhile."""
-    look = Looks._look  # noqa: SLF001
-
-    async def forgets(looks: Looks, scope: Scope, thread_id: str, why: Any) -> None:  # noqa: ANN401  # handed on
-        await look(looks, scope, thread_id, why)
-        timer = looks._timers.pop((scope, thread_id), None)  # noqa: SLF001
-        if timer is not None:
-            timer.cancel()
-
-    patch.setattr(Looks, "_look", forgets)
 
 
 def stops_as_it_starts(patch: pytest.MonkeyPatch) -> None:
@@ -197,10 +183,9 @@ BROKEN: list[tuple[Break, MakeAgent, Kinds, str]] = [
     (renews_once, SteppedAgent, UndoneError, r"no timer for a renewal"),
     (gives_up_renewing, SteppedAgent, UndoneError, r"no timer for a renewal"),
     (follows_no_more, SteppedAgent, UndoneError, r"Deliver\("),
-    (forgets_while_it_reads, SteppedAgent, Exception, "look"),
-    (stops_as_it_starts, SteppedAgent, Exception, ""),
+    (stops_as_it_starts, SteppedAgent, BrokenError, "no agent was told"),
     (watches_on, SteppedAgent, (LeftOverError, WorldError), "watcher|no task of the model"),
-    (forgets_its_input, SteppedAgent, Exception, "release"),
+    (forgets_its_input, SteppedAgent, DivergedError, "release"),
     (tells_of_no_failure, SteppedAgent, BrokenError, "no such end"),
     (replies_in_other_words, SteppedAgent, BrokenError, "something else"),
     (keeps_the_reply_it_left, SteppedAgent, DivergedError, "release"),

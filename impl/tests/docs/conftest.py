@@ -64,7 +64,7 @@ class Desk:
 
     def __init__(self) -> None:
         """Begin with nothing to say."""
-        self.script: list[ModelResponsePart] = []
+        self.script: list[ModelResponsePart | Exception] = []
         self.told: list[str] = []
         self.requests = 0
         self.done: list[str] = []
@@ -119,7 +119,10 @@ class Desk:
         self.known = [text for message in messages for text in _texts(message)]
         self.told += _new(messages)
         await self._stand("model")
-        return ModelResponse([self.script.pop(0) if self.script else TextPart("done")])
+        said = self.script.pop(0) if self.script else TextPart("done")
+        if isinstance(said, Exception):
+            raise said
+        return ModelResponse([said])
 
     async def _stand(self, place: Place) -> None:
         """Stand at the gate, if it is time for one."""

@@ -188,18 +188,24 @@ async def test_the_next_turn_knows_nothing_of_a_run_that_died(world: World) -> N
     await world.expect_once()
 
 
-async def test_the_next_turn_is_told_that_a_run_failed(world: World) -> None:
-    """Or was stopped: it knows the prompt, and that nothing of it is carried out; then its own."""
+@pytest.mark.parametrize("how", ["failed", "stopped"])
+async def test_the_next_turn_is_told_that_a_run_broke_off(world: World, how: str) -> None:
+    """It knows the prompt, and that nothing of it is carried out; then its own, which is all that is new."""
     asked = world.desk.hold("model")
     runner = world.runner()
+    if how == "failed":
+        world.desk.script.append(RuntimeError("overloaded"))
     await world.sent(runner, "one")
     await asked.reached.wait()
-    assert await runner.stop(world.ann, "t")
+    if how == "stopped":
+        assert await runner.stop(world.ann, "t")
+    asked.open.set()
+    await world.settle()
     await world.sent(runner, "two")
     await world.settle()
     assert world.desk.known == ["one", "two"]
     assert world.desk.told == ["one", "two"]
-    assert await world.ends() == ["stopped", "completed"]
+    assert await world.ends() == [how, "completed"]
     await world.expect_once()
 
 

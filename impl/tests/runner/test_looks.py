@@ -158,6 +158,18 @@ async def test_a_release_brings_a_look_sooner(looking: Looking) -> None:
     assert looking.taken == [("t", asked.seq)]
 
 
+async def test_closed_looks_are_told_of_no_release(looking: Looking, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A storage that outlives its runners keeps none of them."""
+    told = list[str]()
+    monkeypatch.setattr(Looks, "hear_of_release", lambda _looks, _scope, name: told.append(name))
+    looks = Looks(looking.world.faulty, DELAY, lambda *_: None)
+    for _ in range(2):
+        await looking.world.faulty.inner.transact(looking.world.scope, Hold("other"))
+        await looking.world.faulty.inner.transact(looking.world.scope, Free(lease_name("t"), "other"))
+        looks.close()
+    assert told == [lease_name("t")]
+
+
 async def test_a_release_brings_one_look_and_closed_looks_none(looking: Looking) -> None:
     """One that is armed already comes once; after a close there is nobody to tell."""
     world = looking.world
