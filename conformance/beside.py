@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from conformance.actions import ACTIONS, Done, ImpossibleError
+from conformance.between import Between
 from conformance.model.model import Model
 from conformance.model.state import State
 from conformance.state import PLAIN_NAMES, Plain, Reader, plain
@@ -11,16 +12,10 @@ from conformance.world.loop import WorldError
 from conformance.world.world import World
 
 MEANWHILE = " + "
-"""In a variant, what comes before another step, which is taken between its effect and its answer."""
+"""In a variant, what comes before each other step that is taken between its effect and its answer."""
 
-OF_PROCESSES = frozenset({"Crash", "Restart"})
-"""What ends, or begins, all that a process does."""
-
-HEARD_FIRST = frozenset({"Cancel", "LetGo"})
-"""What may come to be the write that the task waited in, and nothing else."""
-
-NOTES = ("Ask", "Note")
-"""An ask may come with a note of its own, which may be the last that there may be."""
+FIRST_IN_MEMORY = frozenset({"LookAgain", "LookFails"})
+"""What does its part in the process's memory before its call: whoever arms a look then, arms the next one."""
 
 Path = tuple[State, ...]
 """States of the model, each a step after the one before."""
@@ -50,15 +45,24 @@ class Step:
         return f"{self.action}/{self.actor}/{self.variant}"
 
 
-def apart(variant: str, meanwhile: Step | None) -> str:
-    """A variant of a step, with another step taken between its effect and its answer."""
-    return variant if meanwhile is None else f"{variant}{MEANWHILE}{meanwhile}"
+def apart(variant: str, others: Iterable[Step]) -> str:
+    """A variant of a step, with others' steps taken between its effect and its answer."""
+    return MEANWHILE.join([variant, *map(str, others)])
 
 
-def parts(variant: str) -> tuple[str, Step | None]:
+def parts(variant: str) -> tuple[str, list[Step]]:
     """What `apart` put together."""
-    own, _, other = variant.partition(MEANWHILE)
-    return own, Step(*other.split("/", 2)) if other else None
+    own, *others = variant.split(MEANWHILE)
+    return own, [Step(*other.split("/", 2)) for other in others]
+
+
+def merged(one: Done, other: Done) -> Iterator[Done]:
+    """Every order of two sequences of actions that keeps the order of each."""
+    if not one or not other:
+        yield [*one, *other]
+        return
+    yield from ([one[0], *rest] for rest in merged(one[1:], other))
+    yield from ([other[0], *rest] for rest in merged(one, other[1:]))
 
 
 class DivergedError(AssertionError):
@@ -119,19 +123,9 @@ class Beside:
             found = self._allowed[action, actor] = self.model.step(self.state, action, actor or None)
         return found
 
-    def lets_between(self, action: str, actor: str, other: str, by: str) -> bool:
-        """Whether another step may come once an action has taken effect, before its caller hears of it.
-
-        It is another's, or the lapse of the claim. The model allows it whatever the action comes to, and
-        before it too: nobody but its caller has what the action gives.
-        """
-        afters, owner = self.next(action, actor), self.model.constants.owner
-        if not afters or action in HEARD_FIRST or (action, other) == NOTES:
-            return False
-        is_own = by in {actor, owner.get(actor)} if other in OF_PROCESSES else by == actor
-        if other != "Lapse" and (is_own or not self.allows(other, by)):
-            return False
-        return all(self.model.step(after, other, by or None) for after in afters)
+    def between(self, action: str, actor: str) -> Between:
+        """What may come between an action's effect and its answer, from here."""
+        return Between(self.model, self.state, action, actor)
 
     def try_take(self, action: str, actor: str, variant: str = "") -> Taken | None:
         """Take a step as `take` does; None if the world cannot, by a limit of its own.
@@ -170,17 +164,24 @@ class Beside:
 
     def _do(self, action: str, actor: str, variant: str) -> Sequence[Done]:
         """Do a step in the world; what it amounts to, in each order that it may have come in."""
-        own, other = parts(variant)
-        if other is None or not self.lets_between(action, actor, other.action, other.actor):
+        own, others = parts(variant)
+        if not others:
             return [ACTIONS[action].do(self.world, actor, own)]
         meanwhile: list[tuple[str, str]] = []
         undone: list[ImpossibleError] = []
+        may_come = self.between(action, actor)
 
         def between() -> None:
-            try:
-                meanwhile.extend(ACTIONS[other.action].do(self.world, other.actor, other.variant))
-            except ImpossibleError as error:
-                undone.append(error)
+            for other in others:
+                if not may_come.lets(other.action, other.actor):
+                    return
+                try:
+                    done = ACTIONS[other.action].do(self.world, other.actor, other.variant)
+                except ImpossibleError as error:
+                    undone.append(error)
+                    return
+                meanwhile.extend(done)
+                may_come.go_on(done)
 
         self.world.between = between
         try:
@@ -190,14 +191,25 @@ class Beside:
         for error in undone:
             if not error.is_known:
                 raise UndoneError(f"The model allows it, and the world cannot: {error}") from error
-        # It came after the effect of the first. In the same process it may come before what the first does
-        # in memory, once it is heard of: so it may be as if it had come before it.
-        first = 0 if self._process_of(actor) == self._process_of(other.actor) else min(len(done), 1)
-        return [[*done[:place], *meanwhile, *done[place:]] for place in range(first, len(done) + 1)]
+        return list(self._orders(action, done, meanwhile, near=self._is_near(actor, others)))
 
-    def _process_of(self, actor: str) -> str | None:
-        """The process that an actor is, or is a task of; None for the world."""
-        return self.model.constants.owner.get(actor, actor or None)
+    def _orders(self, action: str, done: Done, meanwhile: Done, *, near: bool) -> Iterator[Done]:
+        """The orders in which a step's actions may have come, and those between its effect and its answer.
+
+        They came after its effect. But in its process (`near`) they may come before what it does in memory,
+        once it is heard of, so it may be as if they had come before it; what a look does there it does first.
+        """
+        if near and action not in FIRST_IN_MEMORY:
+            yield from merged(done, meanwhile)
+            return
+        first = min(len(done), 1)
+        yield from ([*done[:place], *meanwhile, *done[place:]] for place in range(first, len(done) + 1))
+
+    def _is_near(self, actor: str, others: Iterable[Step]) -> bool:
+        """Whether any of these steps is of the process that an actor is, or is a task of."""
+        owner = self.model.constants.owner
+        process = owner.get(actor, actor)
+        return any(owner.get(other.actor, other.actor) == process for other in others)
 
     def _paths(self, orders: Sequence[Done]) -> Iterator[tuple[Done, Path]]:
         """Each way that the model allows from here, by these actions in one of these orders."""

@@ -1,6 +1,7 @@
 """The state machine that Hypothesis explores: a rule for each action of the model, with the model's guard."""
 
 from collections.abc import Callable
+from random import Random
 
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
@@ -14,10 +15,10 @@ from hypothesis.stateful import (
 
 from conformance.actions import ACTIONS
 from conformance.beside import Beside, Step, apart
-from conformance.explore.candidates import NEXT, candidates
+from conformance.explore.candidates import NEXT
 from conformance.explore.check import check
 from conformance.explore.tally import Tally
-from conformance.explore.walk import SHAPES, Walker, constants_of, may_be
+from conformance.explore.walk import SHAPES, Walker, constants_of, may_be, meanwhile_of
 from conformance.model.model import Model
 from conformance.world.memory import MakeStorage, WorldStorage
 from conformance.world.process import MakeRunner, make_runner
@@ -31,7 +32,7 @@ Picks = st.integers(min_value=0, max_value=11)
 
 
 MEANWHILE_FROM = 10
-"""From this pick on, another step comes between the effect of one and its answer."""
+"""From this pick on, others' steps come between the effect of one and its answer."""
 
 
 class ExplorationMachine(RuleBasedStateMachine):
@@ -83,17 +84,11 @@ class ExplorationMachine(RuleBasedStateMachine):
                 return
             self.take(waiting[pick % len(waiting)], pick)
 
-    def between(self, action: str, actor: str, pick: int) -> Step | None:
-        """Another step to be taken between an action's effect and its answer, in one of six; None if none."""
-        beside = self.beside
-        if beside is None or pick < MEANWHILE_FROM:
-            return None
-        found = [
-            (other, by)
-            for other, by, _ in candidates(beside.model.constants, beside.state)
-            if beside.lets_between(action, actor, other, by)
-        ]
-        return Step(*found[pick % len(found)]) if found else None
+    def between(self, action: str, actor: str, pick: int, between: int) -> list[Step]:
+        """Others' steps to be taken between an action's effect and its answer, in one of six; else none."""
+        if self.beside is None or between < MEANWHILE_FROM:
+            return []
+        return meanwhile_of(self.beside, action, actor, Random(pick * MEANWHILE_FROM + between))  # noqa: S311
 
     def take(self, action: str, pick: int, between: int = 0) -> None:
         """Take a step, and check every property."""
@@ -103,7 +98,7 @@ class ExplorationMachine(RuleBasedStateMachine):
         self._actors = None
         self.broke = True
         actor, variant = actors[pick % len(actors)], variants[pick // 4 % len(variants)]
-        taken = beside.try_take(action, actor, apart(variant, self.between(action, actor, between)))
+        taken = beside.try_take(action, actor, apart(variant, self.between(action, actor, pick, between)))
         if taken is not None:
             check(beside)
             self.tally.count(beside.model.constants, beside.path, taken)

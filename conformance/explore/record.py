@@ -152,16 +152,19 @@ def _steps(constants: Constants, trace: Trace) -> list[tuple[str, str, str]]:
 def _is_step(constants: Constants, told: str) -> bool:
     """Whether the world has such a step: an action, done by such an actor, in such a variant.
 
-    The variant may have another step in it, which comes between the first one's effect and its answer.
+    The variant may have others' steps in it, which come between the first one's effect and its answer.
     """
-    own, meanwhile, other = told.partition(MEANWHILE)
-    action, *doer = own.split("/", 1)
-    actor, *variant = doer[0].split("/", 1) if doer else [""]
+    return all(_is_one_step(constants, each) for each in told.split(MEANWHILE))
+
+
+def _is_one_step(constants: Constants, told: str) -> bool:
+    """Whether the world has such a step, nothing between."""
+    action, actor, variant = [*told.split("/", 2), "", ""][:3]
     known = ACTIONS.get(action)
-    if known is None or not variant or (meanwhile and not _is_step(constants, other)):
+    if known is None or told.count("/") < len(("actor", "variant")):
         return False
     actors = {"task": constants.tasks, "process": constants.procs, "world": ("",)}[known.by]
-    return actor in actors and variant[0] in {"", *known.variants}
+    return actor in actors and variant in {"", *known.variants}
 
 
 def _digest(setting: Setting, given: int, trace: Trace) -> str:

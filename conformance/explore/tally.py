@@ -43,7 +43,7 @@ class Tally:
     pairs: Counter[Pair] = field(default_factory=Counter)
     steps: int = 0
     apart: int = 0
-    """Steps with another between their effect and their answer."""
+    """Steps with others between their effect and their answer."""
     walks: int = 0
     left_replies: set[str] = field(default_factory=set)
     """The tasks of the walk whose reply was left, and which have done nothing since."""
@@ -61,7 +61,7 @@ class Tally:
         if taken.done and taken.done[0][0] != taken.action:
             self._fault(constants, path[0], taken.action, taken.actor)
         self._after_a_reply(constants, path, taken)
-        self.apart += parts(taken.variant)[1] is not None
+        self.apart += bool(parts(taken.variant)[1])
 
     def _after_a_reply(self, constants: Constants, path: Path, taken: Taken) -> None:
         """Count the faults that come to a task whose reply was left, as its request was answered already."""

@@ -23,17 +23,31 @@ SHAPES: tuple[tuple[int, int], ...] = ((2, 1), (2, 2), (3, 1), (1, 2))
 
 
 APART = 0.1
-"""How often another step is taken between a step's effect and its answer."""
+"""How often others' steps are taken between a step's effect and its answer."""
+
+MOST_BETWEEN, GOES_ON_BETWEEN = 3, 0.4
+"""How many of them there may be, and how often one is followed by another."""
 
 
-def meanwhile_of(beside: Beside, action: str, actor: str, rng: random.Random) -> Step | None:
-    """A step that may come between an action's effect and its answer; None if none may."""
-    found = list(candidates(beside.model.constants, beside.state))
-    rng.shuffle(found)
-    for other, by, _ in found:
-        if beside.lets_between(action, actor, other, by):
-            return Step(other, by, rng.choice(ACTIONS[other].variants))
-    return None
+def meanwhile_of(beside: Beside, action: str, actor: str, rng: random.Random) -> list[Step]:
+    """Steps that may come between an action's effect and its answer, one after the other; none if none may.
+
+    Whoever took the first goes on, if that may be: an ask and its refusal come to more than either.
+    """
+    between, steps = beside.between(action, actor), list[Step]()
+    while between.after and len(steps) < MOST_BETWEEN:
+        found = [(other, by) for other, by, _ in candidates(beside.model.constants, between.after[0])]
+        rng.shuffle(found)
+        if steps:
+            found.sort(key=lambda step: step[1] != steps[-1].actor)
+        step = next((step for step in found if between.lets(*step)), None)
+        if step is None:
+            break
+        steps.append(Step(*step, rng.choice(ACTIONS[step[0]].variants)))
+        between.go_on([step])
+        if rng.random() > GOES_ON_BETWEEN:
+            break
+    return steps
 
 
 GOES_ON = frozenset(action for actions in NEXT.values() for action in actions) | {"Fenced"}
@@ -128,11 +142,10 @@ class Walker:
         return weights
 
     def _take(self, beside: Beside, action: str, actor: str, rng: random.Random) -> bool:
-        """Take a step, if the world can; now and then with another between its effect and its answer."""
-        variant, other = rng.choice(ACTIONS[action].variants), None
-        if rng.random() < APART:
-            other = meanwhile_of(beside, action, actor, rng)
-        taken = beside.try_take(action, actor, apart(variant, other))
+        """Take a step, if the world can; now and then with others between its effect and its answer."""
+        variant = rng.choice(ACTIONS[action].variants)
+        others = meanwhile_of(beside, action, actor, rng) if rng.random() < APART else ()
+        taken = beside.try_take(action, actor, apart(variant, others))
         if taken is None:
             return False
         check(beside)

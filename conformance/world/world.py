@@ -48,7 +48,7 @@ class World:
         self.log: list[str] = []
         """The thread's log as the model counts it, as far as it was read."""
         self.between: Callable[[], None] | None = None
-        """What happens once the next call has taken effect, before its caller hears of it."""
+        """What happens once the next call has taken effect, or failed, before its caller hears of it."""
         ids = count(1)
         self.workspace = Workspace(self.storage, SCOPE, ANN, lambda: f"w{next(ids)}")
         self.loop.run(self.workspace.create_thread(THREAD))
@@ -87,9 +87,11 @@ class World:
         """Let a call take effect, or not, and then be heard of, or have `error` heard instead."""
         if effect:
             process.storage.take_effect(call)
-            between, self.between = self.between, None
-            if between is not None:
-                between()
+        between, self.between = self.between, None
+        if between is not None:
+            loads, process.as_history_loads = process.as_history_loads, None
+            between()
+            process.as_history_loads = loads
         if not call.heard:
             process.storage.hear(call, error)
 

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from conformance.__main__ import ROOT
-from conformance.beside import Beside, DivergedError, Taken
+from conformance.beside import Beside, DivergedError, Taken, apart, merged, parts
 from conformance.explore.again import again, shrink
 from conformance.explore.candidates import candidates
 from conformance.explore.check import BrokenError
@@ -176,12 +176,35 @@ def test_the_command_tells_what_went_wrong(tmp_path: Path, monkeypatch: pytest.M
         code, text, found = run(tmp_path, monkeypatch, Profile(walks=50, real=0, examples=0, steps=60))
     assert code == 1
     assert "Release" in text
-    assert "python -m conformance replay traces/found/" in text
-    assert (tmp_path / "traces" / "found" / "DivergedError-Release-task.itf.json").is_file()
+    kept = list((tmp_path / "traces" / "found").iterdir())
+    assert len(kept) == 1
+    assert f"python -m conformance replay traces/found/{kept[0].name}" in " ".join(text.split())
     assert "Never reached" not in text
     figures = found["figures"]
     assert isinstance(figures, dict)
     assert figures["violations"] == 1
+
+
+def test_others_come_between_an_effect_and_its_answer_one_after_the_other() -> None:
+    """Alone, and up to three of them; each is kept in the variant of the step that it came within."""
+    tally, others = Tally(), set[int]()
+    for seed in range(20):
+        beside = Walker(tally).walk(seed, 80)
+        variants = [parts(taken.variant)[1] for taken in beside.steps]
+        assert all(parts(apart("unheard", steps)) == ("unheard", steps) for steps in variants)
+        others |= {len(steps) for steps in variants}
+    assert others == {0, 1, 2, 3}
+    assert tally.apart > 20
+
+
+def test_orders_keep_each_sequence() -> None:
+    """Of two actions and another's, the three orders."""
+    one, other = [("Claim", "p1"), ("Fail", "p1")], [("Post", "")]
+    assert [[action for action, _ in order] for order in merged(one, other)] == [
+        ["Claim", "Fail", "Post"],
+        ["Claim", "Post", "Fail"],
+        ["Post", "Claim", "Fail"],
+    ]
 
 
 _WALK = """

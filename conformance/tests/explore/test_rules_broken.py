@@ -21,11 +21,13 @@ from threadclaim.carrying import TurnCarrier
 from threadclaim.claim import HeldClaim
 from threadclaim.claimant import Claimant
 from threadclaim.events import RUNNER, Envelope, Reply, RunEnded, RunPaused
+from threadclaim.handover import ALL, Leaving
+from threadclaim.looks import Looks
 from threadclaim.plan import ReplyPlan
 from threadclaim.runner import Runner
 from threadclaim.steering import Watcher
 from threadclaim.steps import RecordFact
-from threadclaim.storage import Transaction
+from threadclaim.storage import Scope, Transaction
 from threadclaim.thread import Run
 from threadclaim.turn import Outcome
 from threadclaim.workspace import Workspace
@@ -173,6 +175,17 @@ def records_facts_of_any_run(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(RecordFact, "__call__", record)
 
 
+def forgets_a_refusal(patch: pytest.MonkeyPatch) -> None:
+    """A refusal that comes while a look reads arms no look of its own."""
+    arm = Looks.arm
+
+    def unless_one_reads(looks: Looks, scope: Scope, thread_id: str, why: Leaving = ALL) -> None:
+        if not looks._reading[scope, thread_id]:  # noqa: SLF001
+            arm(looks, scope, thread_id, why)
+
+    patch.setattr(Looks, "arm", unless_one_reads)
+
+
 Kinds = type[Exception] | tuple[type[Exception], ...]
 
 BROKEN: list[tuple[Break, MakeAgent, Kinds, str]] = [
@@ -190,6 +203,7 @@ BROKEN: list[tuple[Break, MakeAgent, Kinds, str]] = [
     (replies_in_other_words, SteppedAgent, BrokenError, "something else"),
     (keeps_the_reply_it_left, SteppedAgent, DivergedError, "release"),
     (records_facts_of_any_run, ModelAgent, BrokenError, "does not go on there"),
+    (forgets_a_refusal, SteppedAgent, DivergedError, "look"),
 ]
 
 
