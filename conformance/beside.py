@@ -191,25 +191,26 @@ class Beside:
         for error in undone:
             if not error.is_known:
                 raise UndoneError(f"The model allows it, and the world cannot: {error}") from error
-        return list(self._orders(action, done, meanwhile, near=self._is_near(actor, others)))
+        return list(self._orders(action, actor, done, meanwhile))
 
-    def _orders(self, action: str, done: Done, meanwhile: Done, *, near: bool) -> Iterator[Done]:
+    def _orders(self, action: str, actor: str, done: Done, meanwhile: Done) -> Iterator[Done]:
         """The orders in which a step's actions may have come, and those between its effect and its answer.
 
-        They came after its effect. But in its process (`near`) they may come before what it does in memory,
-        once it is heard of, so it may be as if they had come before it; what a look does there it does first.
+        They came after its effect. But in its process they may come before what it does in memory, once it
+        is heard of: so it may be as if they had come before it, and the others later than they. What a look
+        does in memory it does first.
         """
+        near = [each for each in meanwhile if self._process_of(each[1]) == self._process_of(actor)]
         if near and action not in FIRST_IN_MEMORY:
-            yield from merged(done, meanwhile)
+            for others in merged(near, [each for each in meanwhile if each not in near]):
+                yield from merged(done, others)
             return
         first = min(len(done), 1)
         yield from ([*done[:place], *meanwhile, *done[place:]] for place in range(first, len(done) + 1))
 
-    def _is_near(self, actor: str, others: Iterable[Step]) -> bool:
-        """Whether any of these steps is of the process that an actor is, or is a task of."""
-        owner = self.model.constants.owner
-        process = owner.get(actor, actor)
-        return any(owner.get(other.actor, other.actor) == process for other in others)
+    def _process_of(self, actor: str) -> str:
+        """The process that an actor is, or is a task of; "" for the world's own."""
+        return self.model.constants.owner.get(actor, actor)
 
     def _paths(self, orders: Sequence[Done]) -> Iterator[tuple[Done, Path]]:
         """Each way that the model allows from here, by these actions in one of these orders."""
