@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from conformance.actions import ACTIONS, Done, ImpossibleError
-from conformance.between import Between
+from conformance.between import LOOKS, Between
 from conformance.model.model import Model
 from conformance.model.state import State
 from conformance.state import PLAIN_NAMES, Plain, Reader, plain
@@ -13,9 +13,6 @@ from conformance.world.world import World
 
 MEANWHILE = " + "
 """In a variant, what comes before each other step that is taken between its effect and its answer."""
-
-FIRST_IN_MEMORY = frozenset({"LookAgain", "LookFails"})
-"""What does its part in the process's memory before its call: whoever arms a look then, arms the next one."""
 
 Path = tuple[State, ...]
 """States of the model, each a step after the one before."""
@@ -197,11 +194,11 @@ class Beside:
         """The orders in which a step's actions may have come, and those between its effect and its answer.
 
         They came after its effect. But in its process they may come before what it does in memory, once it
-        is heard of: so it may be as if they had come before it, and the others later than they. What a look
-        does in memory it does first.
+        is heard of: so it may be as if they had come before it, and the others later than they. A look is
+        forgotten before it reads: whoever arms one then, arms the next.
         """
         near = [each for each in meanwhile if self._process_of(each[1]) == self._process_of(actor)]
-        if near and action not in FIRST_IN_MEMORY:
+        if near and action not in LOOKS:
             for others in merged(near, [each for each in meanwhile if each not in near]):
                 yield from merged(done, others)
             return

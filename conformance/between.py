@@ -12,6 +12,10 @@ HEARD_FIRST = frozenset({"Cancel", "LetGo"})
 """What may come to be the write that the task waited in, and nothing else."""
 
 
+ARMS, LOOKS = frozenset({"Refused", "ReleaseFails"}), frozenset({"LookAgain", "LookFails"})
+"""What arms a look, once it is heard of; and what a look comes to."""
+
+
 class Between:
     """What others may do once an action has taken effect, before its caller hears of it.
 
@@ -38,8 +42,7 @@ class Between:
             return False
         if action == "Lapse":
             return self._allowed(self._after, action, actor)
-        owner = self.model.constants.owner
-        if actor in ({self.actor, owner.get(self.actor)} if action in OF_PROCESSES else {self.actor}):
+        if actor == self.actor or (actor == self._process and self._is_of_both(action)):
             return False
         return self._allowed((*self._before, *self._after), action, actor)
 
@@ -48,6 +51,18 @@ class Between:
         for action, actor in done:
             self._before = self._next(self._before, action, actor) or self._before  # but for its own lapse
             self._after = self._next(self._after, action, actor)
+
+    @property
+    def _process(self) -> str | None:
+        """The process whose task the actor is; None if it is none."""
+        return self.model.constants.owner.get(self.actor)
+
+    def _is_of_both(self, action: str) -> bool:
+        """Whether what a process does is no other's step to the task that waits in it.
+
+        A look that comes is forgotten, and the task then arms one as it hears: the model has that at once.
+        """
+        return action in OF_PROCESSES or (self.action in ARMS and action in LOOKS)
 
     def _allowed(self, states: Iterable[State], action: str, actor: str) -> bool:
         """Whether the model allows a step in each of some states."""

@@ -20,6 +20,9 @@ OWNER: contextvars.ContextVar[str | None] = contextvars.ContextVar("owner", defa
 STEP: contextvars.ContextVar[str] = contextvars.ContextVar("step", default="")
 """The step of the protocol that is being carried out."""
 
+_LEFT_OUT: contextvars.ContextVar[bool] = contextvars.ContextVar("left out", default=False)
+"""Whether a task is of those that are left out, or was made by one, as a storage makes its own."""
+
 _ROLES = ("caller", "claimant", "turn", "renewals", "watcher", "look")
 """What the library's tasks are called, by the first word of their names."""
 
@@ -86,8 +89,8 @@ class Numbering:
     def waits(self, step: str, coro: object) -> None:
         """The current task begins to wait."""
         task = asyncio.current_task()
-        role = _role(task) if task is not None and self.is_on else "nobody"
-        if self.is_on and role not in LEFT_OUT:
+        if self.is_on and task is not None and not _LEFT_OUT.get():
+            role = _role(task)
             where = role, step, _place(coro)
             self._counts[where] += 1
             self.met(Await(*where, self._counts[where]))
@@ -107,9 +110,16 @@ class _Seen(Coroutine[Any, Any, Any]):
 
     def send(self, value: Any) -> Any:  # noqa: ANN401  # whatever is waited for
         """Go on until it waits again."""
+        self._begin()
         waits_for = self._coro.send(value)
         self._numbering.waits(STEP.get() or self._step, self._coro)
         return waits_for
+
+    def _begin(self) -> None:
+        """See, in the task's own context, whether it is left out: by its name, else by whose it is."""
+        task = asyncio.current_task()
+        if task is not None and (role := _role(task)) in _ROLES:
+            _LEFT_OUT.set(role in LEFT_OUT)
 
     def throw(
         self,

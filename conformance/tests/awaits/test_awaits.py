@@ -11,7 +11,7 @@ from rich.console import Console
 from conformance.awaits import case
 from conformance.awaits.case import FAULTS, list_awaits
 from conformance.awaits.command import AS_EXPECTED, NOT_AS_EXPECTED, Awaits
-from conformance.awaits.numbering import Await, Numbering
+from conformance.awaits.numbering import OWNER, Await, Numbering
 from conformance.awaits.scenarios import SCENARIOS
 from conformance.awaits.under_test import under_test
 from tests.durable import server
@@ -54,6 +54,33 @@ def test_a_storages_own_awaits_are_found() -> None:
     memory, sqlite = asyncio.run(found("memory")), asyncio.run(found("sqlite"))
     assert all(len(sqlite[name]) > len(awaits) for name, awaits in memory.items())
     assert "storage" in {each.role for each in sqlite["send"]}
+
+
+async def made_by(name: str) -> list[str]:
+    """The roles whose awaits are met when a task of this name makes a task, and that one a claimant."""
+    numbering, met = Numbering(), list[str]()
+    numbering.install(asyncio.get_running_loop())
+    numbering.begin(lambda each: met.append(each.role))
+    OWNER.set("p")
+
+    async def waits() -> None:
+        await asyncio.sleep(0)
+
+    async def makes() -> None:
+        await asyncio.create_task(waits(), name="claimant c")
+
+    async def begins() -> None:
+        await asyncio.create_task(makes())
+
+    await asyncio.create_task(begins(), name=name)
+    return met
+
+
+def test_what_a_read_makes_is_left_out_with_it() -> None:
+    """A watcher's storage has tasks of its own, now more and now fewer; but a claimant is always seen."""
+    assert asyncio.run(made_by("turn t")) == ["turn", "storage", "claimant"]
+    for name in ("watcher w", "renewals r", "look l"):
+        assert asyncio.run(made_by(name)) == ["claimant"]
 
 
 @pytest.mark.parametrize("storage", ["memory", "sqlite", "postgres"])
