@@ -141,14 +141,17 @@ class _Log:
         """What was given twice, or consumed and never given: excused, or against the record."""
         findings: list[Finding] = []
         excuses: list[Excuse] = []
-        for seq, times in self._times_given().items():
-            for earlier in times[:-1]:
-                told = f"{self._name}: message {seq} was given by {earlier.life}, and again."
-                if earlier.how == "steering" and self._broke(earlier):
-                    excuses.append(Excuse("again", told))
-                else:
-                    findings.append(Finding("unexplained", f"{told} Nothing excuses that."))
-        for seq in sorted(set(self.consumed) - set(self._times_given())):
+        given = self._times_given()
+        for seq, times in given.items():
+            # Whichever came first: a holder whose claim has lapsed may be given a message after the next one.
+            broke = [each for each in times if each.how == "steering" and self._broke(each)]
+            kept = [each for each in times if each not in broke]
+            told = f"{self._name}: message {seq} was given {_by(times)}."
+            if len(kept) > 1 or len({each.run_id for each in times}) < len(times):
+                findings.append(Finding("unexplained", f"{told} Nothing excuses that."))
+            elif len(times) > 1:
+                excuses.append(Excuse("again", told))
+        for seq in sorted(set(self.consumed) - set(given)):
             told = f"{self._name}: message {seq} was consumed, and no model was given it."
             if self._run_of(seq) in self._abandoned():
                 excuses.append(Excuse("unheard", told))
@@ -166,7 +169,10 @@ class _Log:
         found: dict[int, list[Given]] = defaultdict(list)
         for given in self._given:
             seq = replies.get(given.seq) if given.how == "reply" else given.seq
-            if seq is not None:
+            again = given.how == "reply" and any(
+                each.run_id == given.run_id for each in found.get(seq or 0, ())
+            )
+            if seq is not None and not again:
                 found[seq].append(given)
         return found
 
@@ -203,6 +209,11 @@ class _Log:
         for run_id, segment in self._abandoned().items():
             if not any(life.has_made(segment) for life in killed):
                 yield Excuse("lapsed", f"{self._name}: run {run_id} was abandoned, and its process lived.")
+
+
+def _by(times: Sequence[Given]) -> str:
+    """To whom a message was given, in order."""
+    return ", then ".join(f"to run {each.run_id} of {each.life} as its {each.how}" for each in times)
 
 
 def consumed_by(entry: Envelope) -> Sequence[int]:

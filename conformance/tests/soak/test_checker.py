@@ -171,6 +171,20 @@ def test_steering_of_a_run_that_ended_may_not() -> None:
     assert kinds(judged(AtRest(steered(ended())), AGAIN)) == ["unexplained"]
 
 
+def test_steering_of_a_lapsed_run_may_come_after_the_next_runs() -> None:
+    """Whoever lost its claim and does not know it yet is given what another has consumed meanwhile."""
+    late = [given(2, by=DIED), given(4, run="r2"), given(4, "steering", by=DIED)]
+    verdict = judged(AtRest(steered(abandoned())), late)
+    assert verdict.is_well
+    assert [excuse.reason for excuse in verdict.excuses] == ["again"]
+
+
+def test_one_run_is_given_nothing_twice() -> None:
+    """Not even one that is abandoned."""
+    twice = [given(2, by=DIED), given(4, "steering", by=DIED), given(4, "steering", by=DIED)]
+    assert kinds(judged(AtRest(steered(abandoned())), twice)) == ["unexplained"]
+
+
 def test_a_prompt_is_given_once_whatever_died() -> None:
     """A write consumed it."""
     twice = [given(2, by=DIED), given(2, run="r2"), given(4, run="r2")]
