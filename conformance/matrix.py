@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from conformance.beside import DivergedError
+from conformance.beside import DivergedError, UndoneError
 from conformance.explore.check import BrokenError
 from conformance.explore.finish import LeftOverError
 from conformance.explore.tally import Tally
@@ -80,7 +80,7 @@ def hunt(twin: Twin, model: type[Model] = Model, budget: int = BUDGET) -> Caught
                 (real if seed % REAL == REAL - 1 else stepped).walk(seed, STEPS)
             except BrokenError as error:
                 return Caught(", ".join(error.names), tally.steps + 1)
-            except (DivergedError, LeftOverError, WorldError) as error:
+            except (DivergedError, UndoneError, LeftOverError, WorldError) as error:
                 return Caught(_told(error), tally.steps + 1)
     # So many steps of the library's reach every action of the model.
     missed = sorted(set(ACTIONS) - set(tally.actions)) if tally.steps >= BUDGET else []
@@ -94,6 +94,7 @@ def _told(error: Exception) -> str:
 
 _NAMES: Mapping[type, str] = {
     DivergedError: "a state that the model has not",
+    UndoneError: "a step that the world cannot take",
     LeftOverError: "what is left in the end",
     WorldError: "what nothing explains",
     SpinError: "what never comes to rest",

@@ -1,5 +1,6 @@
 """The matrix of mutants: what catches a twin, and that a twin which nothing catches is told."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from conformance.model.model import Model
 from conformance.models.manifest import Mutant, load_manifest
 from conformance.mutants import TWINS
 from conformance.mutants.twin import Twin
+from threadclaim.claim import HeldClaim
 
 
 def run(tmp_path: Path, *only: str) -> tuple[int, str, dict[str, object]]:
@@ -42,6 +44,17 @@ def test_a_twin_is_caught_by_exploration_alone(name: str) -> None:
     caught = hunt(TWINS[name])
     assert caught.by
     assert 1 <= caught.steps < BUDGET / 10
+
+
+def test_a_step_that_the_world_cannot_take_catches_too() -> None:
+    """A claim that nobody renews: the model's `Renew` has nothing to be."""
+
+    async def never(_: HeldClaim) -> None:
+        await asyncio.get_running_loop().create_future()
+
+    assert hunt(Twin("", "Renews nothing.", lambda put: put(HeldClaim, "_renew", never))).by == (
+        "a step that the world cannot take"
+    )
 
 
 def test_a_twin_of_direct_runs_is_caught_beside_the_model_that_has_them() -> None:
