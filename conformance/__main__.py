@@ -83,7 +83,7 @@ def _search(arguments: argparse.Namespace) -> int:
 
 def _verify(arguments: argparse.Namespace) -> int:
     """Run the command `verify`."""
-    return Verify(ROOT, make_console()).run(arguments.build, arguments.json)
+    return Verify(ROOT, make_console()).run(arguments.build, arguments.json, arguments.only)
 
 
 def _controls(arguments: argparse.Namespace) -> int:

@@ -2,8 +2,12 @@
 
 import argparse
 import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +37,12 @@ _NAMES = {"sqlite": "a SQLite file", "postgres": "PostgreSQL"}
 SEARCHED = 20_000
 """Of how many states a model may be that is searched with every change; the larger ones are nightly."""
 
+SIDE_BY_SIDE = 2
+"""How many parts run at once, each in a process of its own: what two cores do. TLC runs as many jobs."""
+
+_PROJECT = Path(__file__).resolve().parents[1]
+"""Where `conformance` is found."""
+
 Run = Callable[[Path], int]
 """Runs a part, given where it is to write its JSON; returns its exit code."""
 
@@ -50,8 +60,24 @@ class Part:
     told: Callable[[Figures], str]
 
 
+Ran = tuple[int, str]
+"""What a part came to, in a process of its own: its exit code, and what it printed."""
+
+
+def in_a_process(part: Part, folder: Path, columns: int) -> Ran:
+    """Run a part in a process of its own, which prints lines of so many columns."""
+    command = [sys.executable, "-m", "conformance", "verify", "--only", part.name, "--build", str(folder)]
+    environ = os.environ | {"COLUMNS": str(columns)}
+    ran = subprocess.run(
+        command, cwd=_PROJECT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    return ran.returncode, ran.stdout.decode(errors="replace").rstrip()
+
+
 def add_verify_options(parser: argparse.ArgumentParser) -> None:
     """Give the parser the command's options."""
+    names = [part.name for part in Verify(Path(), Console()).parts()]
+    parser.add_argument("--only", choices=names, help="run this part alone, and print no table")
     parser.add_argument(
         "--build", type=Path, metavar="DIR", help="where each part writes its JSON; build/ unless given"
     )
@@ -64,6 +90,7 @@ class Verify:
 
     root: Path
     console: Console
+    apart: Callable[[Part, Path, int], Ran] = in_a_process
 
     def parts(self) -> list[Part]:
         """What is run, in this order."""
@@ -129,29 +156,65 @@ class Verify:
             lambda figures: many(figures["traces"], "counterexample"),
         )
 
-    def run(self, build: Path | None, path: Path | None) -> int:
+    def run(self, build: Path | None, path: Path | None, only: str | None = None) -> int:
         """Run every part, though one before it failed, and print the table.
 
         Returns 0 if all is as expected, else the highest exit code of a part.
         """
-        folder = build or self.root / "build"
-        rows, codes = [], []
-        for part in self.parts():
-            self.console.print(Text(f"== {part.name}", style="bold"))
-            began = time.perf_counter()
-            file = folder / f"{part.name.replace(' ', '-')}.json"
-            file.unlink(missing_ok=True)
-            codes.append(part.run(file))
-            rows.append(_row(part, file, codes[-1], time.perf_counter() - began))
+        folder = (build or self.root / "build").resolve()
+        if only is not None:
+            return next(self._here(part, folder) for part in self.parts() if part.name == only)
+        began = time.perf_counter()
+        ran = {part.name: (code, seconds) for part, code, seconds in self._ran(folder)}
+        codes = [ran[part.name][0] for part in self.parts()]
+        rows = [_row(part, _file(part, folder), *ran[part.name]) for part in self.parts()]
         cells = [
             (not code, [str(cell) for cell in row.values()]) for row, code in zip(rows, codes, strict=True)
         ]
         self.console.print(make_table(_COLUMNS, cells))
-        seconds = sum(float(row["seconds"] or 0) for row in rows)
+        seconds = round(time.perf_counter() - began, 1)
+        self.console.print(f"It took {seconds:.0f} seconds, {SIDE_BY_SIDE} parts side by side.")
         if path:
-            figures = {"parts": len(rows), "ok": codes.count(AS_EXPECTED), "seconds": round(seconds, 1)}
+            figures = {"parts": len(rows), "ok": codes.count(AS_EXPECTED), "seconds": seconds}
             Outcome(not any(codes), "verify", figures, rows).save(path)
         return max(codes)
+
+    def _ran(self, folder: Path) -> Iterator[tuple[Part, int, float]]:
+        """Run every part: those of Python side by side, and then TLC, which has as many jobs itself."""
+        *small, models = self.parts()
+        with ThreadPoolExecutor(SIDE_BY_SIDE) as lanes:
+            for ran in as_completed([lanes.submit(self._apart, part, folder) for part in small]):
+                part, code, told, seconds = ran.result()
+                self._head(part)
+                if told:
+                    self.console.print(Text.from_ansi(told), soft_wrap=True)
+                yield part, code, seconds
+        self._head(models)
+        began = time.perf_counter()
+        code = self._here(models, folder)
+        yield models, code, time.perf_counter() - began
+
+    def _head(self, part: Part) -> None:
+        """Say whose words follow."""
+        self.console.print(Text(f"== {part.name}", style="bold"))
+
+    def _apart(self, part: Part, folder: Path) -> tuple[Part, int, str, float]:
+        """Run a part in a process of its own; its code, what it printed, and how long it took."""
+        began = time.perf_counter()
+        _file(part, folder).unlink(missing_ok=True)
+        code, told = self.apart(part, folder, self.console.width)
+        return part, code, told, time.perf_counter() - began
+
+    def _here(self, part: Part, folder: Path) -> int:
+        """Run a part in this process."""
+        file = _file(part, folder)
+        file.unlink(missing_ok=True)
+        return part.run(file)
+
+
+def _file(part: Part, folder: Path) -> Path:
+    """Where a part writes its JSON."""
+    return folder / f"{part.name.replace(' ', '-')}.json"
 
 
 _RESULTS = {0: "as expected", 1: "NOT as expected", 2: "could NOT run"}

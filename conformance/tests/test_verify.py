@@ -10,7 +10,7 @@ from rich.console import Console
 
 from conformance.__main__ import ROOT
 from conformance.report import Outcome, many
-from conformance.verify import SEARCHED, Part, Verify
+from conformance.verify import SEARCHED, Part, Ran, Verify, in_a_process
 from conformance.world.durable import DURABLE
 
 
@@ -25,6 +25,11 @@ def part(name: str, code: int, *, writes: bool = True) -> Part:
     return Part(name, f"what {name} shows", run, lambda figures: many(figures["steps"], "step"))
 
 
+def here(part: Part, folder: Path, _columns: int) -> Ran:
+    """Run a part in this process, and tell its name."""
+    return part.run(folder / f"{part.name}.json"), f"said by {part.name}"
+
+
 Verified = Callable[..., tuple[int, str, dict[str, object]]]
 
 
@@ -35,7 +40,7 @@ def verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Verified:
     def run(*parts: Part) -> tuple[int, str, dict[str, object]]:
         monkeypatch.setattr(Verify, "parts", lambda _: list(parts))
         console = Console(width=160, record=True, file=(tmp_path / "out").open("w"))
-        code = Verify(tmp_path, console).run(None, tmp_path / "verify.json")
+        code = Verify(tmp_path, console, here).run(None, tmp_path / "verify.json")
         console.file.close()
         return code, console.export_text(), json.loads((tmp_path / "verify.json").read_text())
 
@@ -50,6 +55,7 @@ def test_all_as_expected(verified: Verified) -> None:
     assert "NOT" not in text
     assert found["ok"] is True
     assert [row["part"] for row in found["rows"]] == ["models", "explore"]  # type: ignore[attr-defined]
+    assert "== models\nsaid by models\n== explore" in text
 
 
 @pytest.mark.parametrize("code", [1, 2])
@@ -70,6 +76,22 @@ def test_a_part_that_could_not_run_tells_no_figures(verified: Verified, tmp_path
     code, text, _ = verified(part("a", 2, writes=False))
     assert code == 2
     assert "1 step" not in text
+
+
+def test_a_part_in_a_process_of_its_own(tmp_path: Path) -> None:
+    """It runs as `--only` has it run: what it says, its code, and its figures are its own."""
+    (replay,) = [part for part in Verify(ROOT, Console()).parts() if part.name == "replay"]
+    code, text = in_a_process(replay, tmp_path, 120)
+    assert code == 0
+    assert text.startswith("As expected: 65 ")
+    assert json.loads((tmp_path / "replay.json").read_text())["figures"]["traces"] == 65
+
+
+def test_a_part_in_a_process_that_fails(tmp_path: Path) -> None:
+    """What it says of why is kept, be it an error."""
+    code, text = in_a_process(part("none", 0), tmp_path, 120)
+    assert code == 2
+    assert "invalid choice: 'none'" in text
 
 
 def test_the_real_parts_are_all_that_a_pull_request_must_keep() -> None:
