@@ -155,20 +155,20 @@ class Edit:
     why: str
 
 
-SPINS = "ThreadClaimSpins"
+DIRECT, ALONE = "DirectRuns", "ThreadClaimAlone"  # the two smallest models
 EDITS = {
     "an INVARIANT line deleted": Edit(
-        f"{SPINS}.cfg", "  I3_NoStrandedAsk\n", "", SPINS, "does not check I3_NoStrandedAsk"
+        f"{DIRECT}.cfg", "  I2_ConsumedWithItsWrite\n", "", DIRECT, "does not check I2_ConsumedWithItsWrite"
     ),
     "a bound made smaller": Edit(
-        f"{SPINS}.cfg", "MaxMsgs = 2", "MaxMsgs = 1", SPINS, "The number of distinct states changed"
+        f"{DIRECT}.cfg", "MaxCrash = 1", "MaxCrash = 0", DIRECT, "The number of distinct states changed"
     ),
     "a guard made FALSE": Edit(
         "ThreadClaim.tla",
-        '/\\ look[p].due # "no" /\\ May("fail")',
+        '/\\ ~Down(p) /\\ May("crash")',
         "/\\ FALSE",
-        SPINS,
-        "The action LookFails never fired",
+        ALONE,
+        "The actions Abandon, Crash, Expire, Replan, Restart never fired",
     ),
     "a mutant made harmless": Edit(
         "mutants/Mutants.tla",
