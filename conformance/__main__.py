@@ -103,7 +103,7 @@ def _view(arguments: argparse.Namespace) -> int:
 
 def _explore(arguments: argparse.Namespace) -> int:
     """Run the command `explore`."""
-    return Explore(ROOT, make_console(), storage=arguments.storage).run(
+    return Explore(ROOT, make_console(), storage=arguments.storage, jobs=arguments.jobs).run(
         arguments.profile, arguments.seed, arguments.json
     )
 

@@ -69,6 +69,7 @@ class DivergedError(AssertionError):
         """Say what differs, from each state that the model allows."""
         self.done, self.seen = done, seen
         allowed = list(allowed)
+        self._made_of = step, done, seen, allowed
         self.differs = min((differing(state, seen) for state in allowed), key=len, default=())
         """The variables that differ from the nearest state of those that are allowed."""
         lines = [f"After {step}, which amounted to {list(done)}, the model allows no state like the world's."]
@@ -79,6 +80,10 @@ class DivergedError(AssertionError):
                 if mine != theirs
             ] + ["  --"]
         super().__init__("\n".join(lines))
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        """Made anew where another process hears of it."""
+        return type(self), self._made_of
 
 
 class UndoneError(AssertionError):

@@ -26,7 +26,11 @@ class BrokenError(AssertionError):
     def __init__(self, names: tuple[str, ...], why: str = "") -> None:
         """Say which."""
         super().__init__(f"Broken: {', '.join(names)}. {why}".strip())
-        self.names = names
+        self.names, self._why = names, why
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        """Made anew where another process hears of it."""
+        return type(self), (self.names, self._why)
 
     @property
     def is_of_a_step(self) -> bool:

@@ -1,9 +1,9 @@
 """The command `explore`: walk the real runner beside the model, and count what was reached."""
 
 import argparse
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -12,16 +12,12 @@ from rich.console import Console
 from rich.text import Text
 
 from conformance.actions import ACTIONS
-from conformance.beside import Beside
-from conformance.explore.again import Walked, as_it_was, shrink
+from conformance.explore.again import Walked
 from conformance.explore.keep import kept
-from conformance.explore.machine import explore, make_machine
 from conformance.explore.profiles import PROFILES, Profile
-from conformance.explore.setting import AGENTS, REAL, STEPPED, Setting
+from conformance.explore.shard import SHARDS, Explored, Shard, Speed, all_explored
 from conformance.explore.tally import LEFT_REPLY, PAIRS, Tally
-from conformance.explore.walk import Walker
 from conformance.properties import AT_EVERY_STEP, PROPERTIES
-from conformance.quiet import quiet
 from conformance.report import (
     AS_EXPECTED,
     NOT_AS_EXPECTED,
@@ -36,7 +32,13 @@ from conformance.report import (
     many,
     print_failures,
 )
-from conformance.world.durable import MEMORY, storage_of
+from conformance.world.durable import MEMORY
+
+_KINDS = {
+    "stepped": "with the stepped agent",
+    "real": "with pydantic-ai's agent",
+    "hypothesis": "of Hypothesis's",
+}
 
 _COLUMNS = (
     Column("action"),
@@ -55,6 +57,13 @@ def add_explore_options(parser: argparse.ArgumentParser) -> None:
         help="how much to explore: pull-request unless given",
     )
     add_storage(parser)
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        choices=range(1, SHARDS + 1),
+        default=min(SHARDS, os.cpu_count() or 1),
+        help="how many processes explore side by side; the walks are the same",
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="begin with the walks of seed N")
     add_json(parser)
 
@@ -65,7 +74,7 @@ class Explore:
 
     If it is `brief`, it prints its table only if something is not as expected. `storage` is one of
     `STORAGES`; over a durable one there are fewer walks, which need not reach every pair of an action and a
-    fault.
+    fault, and they have one process. `jobs` is how many processes explore side by side.
     """
 
     root: Path
@@ -73,6 +82,7 @@ class Explore:
     brief: bool = False
     storage: str = MEMORY
     tally: Tally = field(default_factory=Tally)
+    jobs: int = 1
     speeds: dict[str, int] = field(default_factory=dict)
 
     def run(self, profile: str, seed: int, json: Path | None) -> int:
@@ -83,8 +93,7 @@ class Explore:
         began = time.perf_counter()
         wrong: Walked | None = None
         try:
-            with quiet():
-                wrong = self._explore(self._profile(profile), seed)
+            wrong = self._explore(self._profile(profile), seed)
         except KeyboardInterrupt:
             self.console.print("Stopped; this is what was reached.")
         return self._report(profile, seed, wrong, time.perf_counter() - began, json)
@@ -95,63 +104,32 @@ class Explore:
         return profile if self.storage == MEMORY else profile.over_a_database()
 
     def _explore(self, profile: Profile, seed: int) -> Walked | None:
-        """Explore until a walk goes wrong, and give that one, shrunk; None if none does."""
+        """Explore until a walk goes wrong, and give the first that does, shrunk; None if none does."""
+        shards = [profile.part(SHARDS, place) for place in range(SHARDS)]
+        jobs = self.jobs if self.storage == MEMORY else 1  # a server of one's own ends with its process
         for number in _rounds(profile, seed):
-            for part in (self._stepped, self._real, self._examples):
-                if (wrong := part(profile, number)) is not None:
-                    return wrong
-        return None
-
-    def _stepped(self, profile: Profile, number: int) -> Walked | None:
-        """The steered walks, with the agent that only waits for the world."""
-        seeds = range(number * profile.walks, (number + 1) * profile.walks)
-        return self._walks("stepped agent", "stepped", STEPPED, seeds, profile.steps)
-
-    def _real(self, profile: Profile, number: int) -> Walked | None:
-        """The steered walks, with pydantic-ai's agent."""
-        seeds = range(number * profile.real, (number + 1) * profile.real)
-        return self._walks("pydantic-ai's agent", "real", REAL, seeds, profile.steps)
-
-    def _walks(self, what: str, part: str, agent: str, seeds: range, steps: int) -> Walked | None:
-        """Walks that are steered, one for each seed."""
-        walker = Walker(self.tally, make_agent=AGENTS[agent], make_storage=storage_of(self.storage))
-        with self._part(f"{many(len(seeds), 'walk')} from seed {seeds.start}, {what}", part):
-            for seed in seeds:
-                walker.beside = None
-                try:
-                    walker.walk(seed, steps)
-                except Exception as error:  # noqa: BLE001  # whatever goes wrong is shrunk, and told
-                    return self._shrunk(walker.beside, agent, error)
-        return None
-
-    def _examples(self, profile: Profile, number: int) -> Walked | None:
-        """The walks that Hypothesis chooses."""
-        found: list[Beside] = []
-        machine = make_machine(self.tally, found.append, make_storage=storage_of(self.storage))
-        with self._part(f"{many(profile.examples, 'walk')} of Hypothesis's, seed {number}", "hypothesis"):
+            found = [Shard(part, number * SHARDS + place, self.storage) for place, part in enumerate(shards)]
             try:
-                explore(machine, examples=profile.examples, steps=profile.steps, number=number)
-            except Exception as error:  # noqa: BLE001  # whatever goes wrong is shrunk, and told
-                return self._shrunk(found[-1] if found else None, STEPPED, error)
+                round_ = all_explored(found, jobs)
+            except KeyboardInterrupt as stopped:
+                self._add(stopped.args[0] if stopped.args else [])
+                raise
+            self._add(round_)
+            if wrong := next((each.wrong for each in round_ if each.wrong is not None), None):
+                return wrong
         return None
 
-    def _shrunk(self, beside: Beside | None, agent: str, error: Exception) -> Walked:
-        """A walk that went wrong, with as few steps as still do; as it was, if it goes well once more."""
-        if beside is None:  # there was no world yet
-            raise error
-        setting = Setting(beside.model.constants, agent, storage=self.storage)
-        shrunk = shrink(setting, beside.tried)
-        return as_it_was(setting, beside, error) if shrunk.error is None else shrunk
-
-    @contextmanager
-    def _part(self, what: str, part: str) -> Iterator[None]:
-        """Say how a part went, as it ends: its steps, and how many a second."""
-        began, before = time.perf_counter(), self.tally.steps
-        yield
-        steps, seconds = self.tally.steps - before, time.perf_counter() - began
-        self.speeds[part] = round(steps / seconds)
-        told = f"{what}: {many(steps, 'step')}, {steps / seconds:,.0f} a second"
-        self.console.print(Text(told), soft_wrap=True)
+    def _add(self, round_: Sequence[Explored]) -> None:
+        """Add what a round reached, and say how fast it was: side by side, all jobs together."""
+        speeds: dict[str, Speed] = {}
+        for each in round_:
+            self.tally.add(each.tally)
+            for part, speed in each.speeds.items():
+                speeds.setdefault(part, Speed()).add(speed)
+        for part, speed in speeds.items():
+            self.speeds[part] = round(speed.steps * self.jobs / max(speed.seconds, 1e-9))
+            told = f"{many(speed.walks, 'walk')} {_KINDS[part]}: {many(speed.steps, 'step')}"
+            self.console.print(Text(f"{told}, {self.speeds[part]:,} a second"), soft_wrap=True)
 
     # ---- What it says.
 

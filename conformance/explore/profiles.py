@@ -28,6 +28,20 @@ class Profile:
             examples=max(1, self.examples // WALKS_OF_ONE),
         )
 
+    def part(self, parts: int, place: int) -> "Profile":
+        """The part of it at a place, from 0, if it is divided into so many; each has a walk of each kind."""
+        return replace(
+            self,
+            walks=_part(self.walks, parts, place),
+            real=_part(self.real, parts, place),
+            examples=_part(self.examples, parts, place),
+        )
+
+
+def _part(walks: int, parts: int, place: int) -> int:
+    """How many of some walks are in a part."""
+    return max(1, (walks + place) // parts) if walks else 0
+
 
 WALKS_OF_ONE = 25
 """Of how many walks over memory one is done over a database."""

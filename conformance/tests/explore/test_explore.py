@@ -162,7 +162,7 @@ def test_the_command_says_what_was_judged(tmp_path: Path, monkeypatch: pytest.Mo
     code, text, _ = run(tmp_path, monkeypatch, Profile(walks=1, real=1, examples=1, steps=2))
     told = " ".join(text.split())
     assert code == 0
-    assert "1 walk from seed 0, stepped agent: " in told
+    assert "2 walks with the stepped agent: " in told
     assert (
         "the world, as it was read, was in a state of the model's; 14 properties held of that state" in told
     )
