@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from conformance.explore.command import Explore
+from conformance.explore.shard import SHARDS
 from conformance.matrix import Mutants
 from conformance.model.command import Search
 from conformance.models.command import Models, Options, kinds
@@ -100,7 +101,7 @@ class Verify:
             Part(
                 "explore",
                 "the real runner does what the model does, at random",
-                lambda path: Explore(root, console, brief=True).run("pull-request", 0, path),
+                lambda path: Explore(root, console, brief=True, jobs=SHARDS).run("pull-request", 0, path),
                 lambda figures: (
                     f"{many(figures['steps'], 'step')}, {figures['actions_reached']} of {figures['actions']} "
                     f"actions, {figures['pairs_reached']} of {figures['pairs']} pairs"

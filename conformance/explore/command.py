@@ -74,7 +74,7 @@ class Explore:
 
     If it is `brief`, it prints its table only if something is not as expected. `storage` is one of
     `STORAGES`; over a durable one there are fewer walks, which need not reach every pair of an action and a
-    fault, and they have one process. `jobs` is how many processes explore side by side.
+    fault. `jobs` is how many processes explore side by side; over a durable storage this one does.
     """
 
     root: Path
@@ -82,7 +82,7 @@ class Explore:
     brief: bool = False
     storage: str = MEMORY
     tally: Tally = field(default_factory=Tally)
-    jobs: int = 1
+    jobs: int | None = None
     speeds: dict[str, int] = field(default_factory=dict)
 
     def run(self, profile: str, seed: int, json: Path | None) -> int:
@@ -106,7 +106,7 @@ class Explore:
     def _explore(self, profile: Profile, seed: int) -> Walked | None:
         """Explore until a walk goes wrong, and give the first that does, shrunk; None if none does."""
         shards = [profile.part(SHARDS, place) for place in range(SHARDS)]
-        jobs = self.jobs if self.storage == MEMORY else 1  # a server of one's own ends with its process
+        jobs = self.jobs if self.storage == MEMORY else None  # a server of one's own ends with its process
         for number in _rounds(profile, seed):
             found = [Shard(part, number * SHARDS + place, self.storage) for place, part in enumerate(shards)]
             try:
@@ -127,7 +127,7 @@ class Explore:
             for part, speed in each.speeds.items():
                 speeds.setdefault(part, Speed()).add(speed)
         for part, speed in speeds.items():
-            self.speeds[part] = round(speed.steps * self.jobs / max(speed.seconds, 1e-9))
+            self.speeds[part] = round(speed.steps * (self.jobs or 1) / max(speed.seconds, 1e-9))
             told = f"{many(speed.walks, 'walk')} {_KINDS[part]}: {many(speed.steps, 'step')}"
             self.console.print(Text(f"{told}, {self.speeds[part]:,} a second"), soft_wrap=True)
 

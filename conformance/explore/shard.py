@@ -81,17 +81,18 @@ def _explored(shards: Sequence[Shard]) -> Iterator[Explored]:
             return
 
 
-def all_explored(shards: Sequence[Shard], jobs: int) -> list[Explored]:
-    """Explore shards, in so many processes, or in this one for one job.
+def all_explored(shards: Sequence[Shard], jobs: int | None) -> list[Explored]:
+    """Explore shards, so many side by side, each in a new process; or in this one, for None.
 
+    In a new process Hypothesis's walks are the same each time: what it draws depends on the modules there.
     If it is interrupted, they end with the walks that they are at; raises KeyboardInterrupt then, which has
     them.
     """
-    if jobs == 1:
+    if jobs is None:
         return list(_explored(shards))
     context = multiprocessing.get_context("spawn")
     halt = context.Event()
-    with ProcessPoolExecutor(jobs, context, _begin, (halt,)) as processes:
+    with ProcessPoolExecutor(jobs, context, _begin, (halt,), max_tasks_per_child=1) as processes:
         found = [processes.submit(explored, shard) for shard in shards]
         try:
             return [each.result() for each in found]

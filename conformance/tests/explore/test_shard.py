@@ -22,7 +22,7 @@ SHARDS = [Shard(SMALL, 0), Shard(SMALL, 1)]
 
 
 def test_walks_are_the_same_in_processes_of_their_own() -> None:
-    """And in one."""
+    """Side by side, or one after the other."""
     apart, here = all_explored(SHARDS, 2), all_explored(SHARDS, 1)
     assert [each.tally for each in apart] == [each.tally for each in here]
     assert [{part: speed.walks for part, speed in each.speeds.items()} for each in apart] == 2 * [
@@ -41,7 +41,7 @@ def test_a_profile_is_divided(walks: int) -> None:
 def test_what_went_wrong_comes_from_another_process() -> None:
     """With its kind, its sentences and its steps."""
     with TWINS["NoHandOver"].applied():
-        (found,) = all_explored([Shard(Profile(walks=50, real=0, examples=0, steps=60), 0), SHARDS[1]], 1)
+        (found,) = all_explored([Shard(Profile(walks=50, real=0, examples=0, steps=60), 0), SHARDS[1]], None)
     wrong = found.wrong
     assert wrong is not None
     told = pickle.loads(pickle.dumps(wrong))  # noqa: S301  # as a process of our own sends it
@@ -67,7 +67,7 @@ def test_a_shard_that_is_told_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
 class Interrupted:
     """Processes: as their results are waited for, somebody presses Ctrl-C once."""
 
-    def __init__(self, _jobs: int, _context: object, _begin: object, halt: tuple[Any]) -> None:
+    def __init__(self, _jobs: int, _context: object, _begin: object, halt: tuple[Any], **_: int) -> None:
         (self.halt,) = halt
         self.waits = 0
 
@@ -91,7 +91,7 @@ class Interrupted:
         return self.explored(Shard(Profile(walks=1, real=1, examples=0, steps=5), 0))
 
 
-def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int) -> str:
+def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int | None) -> str:
     """What is printed of an exploration without end that is interrupted."""
     monkeypatch.setitem(PROFILES, "small", Profile(walks=9, real=1, examples=1, steps=5, rounds=None))
     console = Console(width=160, record=True, quiet=False, file=(tmp_path / "out").open("w"))
@@ -118,6 +118,6 @@ def test_ctrl_c_in_the_process_that_explores(tmp_path: Path, monkeypatch: pytest
         return walk(walker, seed, length)
 
     monkeypatch.setattr(Walker, "walk", walk_twice)
-    text = stopped(tmp_path, monkeypatch, jobs=1)
+    text = stopped(tmp_path, monkeypatch, jobs=None)
     assert "Stopped; this is what was reached." in text
     assert "Send " in text
