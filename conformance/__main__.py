@@ -123,7 +123,7 @@ def _awaits(arguments: argparse.Namespace) -> int:
 def _bench(arguments: argparse.Namespace) -> int:
     """Run the command `bench`."""
     chosen = arguments.storage, arguments.dsn, arguments.threads, arguments.rounds, arguments.json
-    return Benching(make_console()).run(*chosen)
+    return Benching(make_console(), arguments.prepared).run(*chosen)
 
 
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], _Run]] = {

@@ -75,12 +75,16 @@ async def _database_of(server: str, *, waits_for_disk: bool) -> AsyncGenerator[s
         await connection.close()
 
 
-def opened(target: str, *, connections: int = 4, poll_interval: float = 0.1) -> SqlStorage:
-    """A storage over a database."""
+def opened(
+    target: str, *, connections: int = 4, poll_interval: float = 0.1, prepared: bool = False
+) -> SqlStorage:
+    """A storage over a database; statements of PostgreSQL's are `prepared`, or not."""
     if target.startswith("postgres"):
         from threadclaim.storage import PostgresStorage  # noqa: PLC0415  # its driver is an extra
 
-        return PostgresStorage(target, connections=connections, poll_interval=poll_interval)
+        return PostgresStorage(
+            target, connections=connections, poll_interval=poll_interval, prepared=prepared
+        )
     return SqliteStorage(target, connections=connections, poll_interval=poll_interval)
 
 

@@ -35,6 +35,9 @@ def add_bench_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dsn", help="the DSN of a PostgreSQL to use, else one is started")
     parser.add_argument("--threads", type=int, default=100, metavar="N", help="how many threads")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="how many turns of each")
+    parser.add_argument(
+        "--prepared", action="store_true", help="have PostgreSQL's statements prepared, once a connection"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all of it to FILE as JSON")
 
 
@@ -43,6 +46,7 @@ class Benching:
     """The command, and the console that it prints to."""
 
     console: Console
+    prepared: bool = False
 
     def run(self, storage: str, dsn: str | None, threads: int, rounds: int, path: Path | None) -> int:
         """Measure, and print the table; returns 1 if one workspace is slower than it may be on PostgreSQL."""
@@ -67,7 +71,7 @@ class Benching:
     async def _measure(self, kind: str, dsn: str | None, shapes: list[Shape], rounds: int) -> list[Bench]:
         """Measure over one storage."""
         async with database(kind, dsn) as target:
-            return await side_by_side(target, shapes, rounds, connections=4)
+            return await side_by_side(target, shapes, rounds, connections=4, prepared=self.prepared)
 
 
 def _row(kind: str, bench: Bench) -> Row:

@@ -91,10 +91,12 @@ class _Timed(Generic[T]):
 class Bench:
     """The threads of one shape, served by runners over a database."""
 
-    def __init__(self, shape: Shape, target: str, connections: int) -> None:
-        """Nothing is made yet; each runner's storage has so many connections."""
+    def __init__(self, shape: Shape, target: str, connections: int, *, prepared: bool = False) -> None:
+        """Nothing is made yet. Each runner's storage has so many connections, and statements `prepared`."""
         self.shape, self.measured = shape, Measured()
-        self._storages = [opened(target, connections=connections) for _ in range(PROCESSES)]
+        self._storages = [
+            opened(target, connections=connections, prepared=prepared) for _ in range(PROCESSES)
+        ]
         self._runners = [Runner(ScriptedTurn(), storage) for storage in self._storages]
         self._name = str(shape)
         for storage in self._storages:
@@ -135,9 +137,11 @@ class Bench:
             await storage.aclose()
 
 
-async def side_by_side(target: str, shapes: Sequence[Shape], rounds: int, connections: int) -> list[Bench]:
+async def side_by_side(
+    target: str, shapes: Sequence[Shape], rounds: int, connections: int, *, prepared: bool = False
+) -> list[Bench]:
     """Measure shapes in one run, a round of each after one of the other; the first of each is not counted."""
-    benches = [Bench(shape, target, connections) for shape in shapes]
+    benches = [Bench(shape, target, connections, prepared=prepared) for shape in shapes]
     for bench in benches:
         await bench.begin()
         await bench.round()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from threadclaim.errors import ThreadBusy, UsedThreadId
 from threadclaim.events import Actor, Envelope, Event, ThreadCreated, ToolCalled, ToolReturned
 from threadclaim.steps.loads import hold_fast, load_thread
-from threadclaim.storage.protocol import Transaction, lease_name
+from threadclaim.storage.protocol import Reading, Transaction, lease_name
 from threadclaim.thread import Thread
 
 
@@ -60,7 +60,7 @@ def run_of(event: Event) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class Read(Reading):
     """Read a window of the log."""
 
     after_seq: int
@@ -81,7 +81,7 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadThread:
+class ReadThread(Reading):
     """Read a thread."""
 
     thread_id: str
@@ -92,7 +92,7 @@ class ReadThread:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadHead:
+class ReadHead(Reading):
     """Read the log's head."""
 
     async def __call__(self, tx: Transaction) -> int:
@@ -101,7 +101,7 @@ class ReadHead:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadCursor:
+class ReadCursor(Reading):
     """Read a cursor."""
 
     name: str

@@ -10,7 +10,7 @@ from tests.storages.databases import ANN, Database, Open
 from threadclaim.errors import StorageUnsuitable
 from threadclaim.events import Custom, MessagePosted, ThreadCreated
 from threadclaim.storage import Scope, Stranded, Transaction, create_schema
-from threadclaim.storage.protocol import asked_cursor, lease_name
+from threadclaim.storage.protocol import Reading, asked_cursor, lease_name
 from threadclaim.storage.sql import texts
 from threadclaim.storage.sql.base import SqlStorage
 from threadclaim.storage.sql.keys import key_of, scope_keys
@@ -31,6 +31,93 @@ async def made(database: Database) -> Database:
 async def append(tx: Transaction) -> int:
     """Commit an entry; gives its seq."""
     return (await tx.append(Custom("x"), actor=ANN)).seq
+
+
+# ---- Steps that only read.
+
+
+class Looks(Reading):
+    """Reads an entry, and a cursor later; between them it says that it has begun, and waits."""
+
+    def __init__(self) -> None:
+        """It has not begun."""
+        self.has_begun, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, tx: Transaction) -> tuple[int, int, int | None]:
+        """How many entries there are, what the head is, and where the cursor is."""
+        entries = len(await tx.read())
+        self.has_begun.set()
+        await self.go_on.wait()
+        return entries, await tx.head(), await tx.cursor("c")
+
+
+async def move_on(tx: Transaction) -> None:
+    """Commit an entry, and a cursor there."""
+    await tx.save_cursor("c", await append(tx))
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+async def test_a_step_that_only_reads_keeps_nobody_waiting(
+    scope: Scope, open_storage: Open, *, elsewhere: bool
+) -> None:
+    """Nor is it kept; and what it reads is of one time, whatever is committed meanwhile."""
+    storage = open_storage()
+    writing = open_storage() if elsewhere else storage
+    await storage.transact(scope, move_on)
+    looks = Looks()
+    async with asyncio.timeout(60):
+        looking = asyncio.ensure_future(storage.transact(scope, looks))
+        await looks.has_begun.wait()
+        await writing.transact(scope, move_on)
+        looks.go_on.set()
+        assert await looking == (1, 1, 1)
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+async def test_a_step_that_only_reads_does_not_wait_for_one_that_writes(
+    scope: Scope, open_storage: Open, *, elsewhere: bool
+) -> None:
+    """It reads what was committed before, in the workspace of a thread that is written to."""
+    storage = open_storage()
+    reading = open_storage() if elsewhere else storage
+    await storage.transact(scope, move_on)
+    has_begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def writes(tx: Transaction) -> None:
+        await move_on(tx)
+        has_begun.set()
+        await go_on.wait()
+
+    async with asyncio.timeout(60):
+        writing = asyncio.ensure_future(storage.transact(scope, writes))
+        await has_begun.wait()
+        assert len(await Workspace(reading, scope, ANN).read()) == 1
+        go_on.set()
+        await writing
+        assert len(await Workspace(reading, scope, ANN).read()) == 2
+
+
+async def test_a_step_that_only_reads_makes_no_workspace(scope: Scope, open_storage: Open) -> None:
+    """Where there is none it finds nothing, and leaves none."""
+    storage = open_storage()
+    assert await Workspace(storage, scope, ANN).read() == []
+    assert await storage.look("SELECT 1 FROM threadclaim_scopes") == []
+
+
+class Writes(Reading):
+    """Says that it only reads."""
+
+    async def __call__(self, tx: Transaction) -> None:
+        """And writes."""
+        await move_on(tx)
+
+
+async def test_a_step_that_says_it_only_reads_must(scope: Scope, open_storage: Open) -> None:
+    """Else it is an error, and nothing is kept."""
+    storage = open_storage()
+    with pytest.raises(AssertionError, match="is of Reading, and writes"):
+        await storage.transact(scope, Writes())
+    assert await Workspace(storage, scope, ANN).read() == []
 
 
 # ---- Several processes.

@@ -68,6 +68,25 @@ async def until(holds: Callable[[], Any]) -> None:
             await asyncio.sleep(0.001)
 
 
+# ---- What is left in a session.
+
+
+@pytest.mark.parametrize("prepared", [False, True])
+async def test_statements_are_prepared_where_that_is_asked_for(
+    scope: Scope, open_server: Open, *, prepared: bool
+) -> None:
+    """Else a connection keeps none, for a proxy gives it to somebody else."""
+    storage = open_server(connections=1, prepared=prepared)
+    workspace = Workspace(storage, scope, ANN)
+    thread = await workspace.create_thread("t")
+    await storage.transact(scope, append)
+    await storage.transact(scope, append)
+    assert await workspace.thread("t") == thread
+    assert [entry.seq for entry in await workspace.read()] == [thread.created, 2, 3]
+    kept = await storage.look("SELECT statement FROM pg_prepared_statements")
+    assert bool(kept) == prepared
+
+
 # ---- DSNs, and what they lead to.
 
 
@@ -384,6 +403,28 @@ async def test_cancelled_sends_leave_no_lock_and_no_transaction(
 
     await until(is_quiet)
     assert await storage.transact(scope, append) == len(kept) + 1
+
+
+@pytest.mark.parametrize("dies", [False, True])
+async def test_cancelled_reads_leave_no_transaction(
+    scope: Scope, open_server: Open, made: PostgresDatabase, *, dies: bool
+) -> None:
+    """At whatever turn of the loop: a connection whose statement is prepared, and not run, is in one."""
+    storage = open_server(connections=1)
+    await storage.transact(scope, append)
+    for number in range(120):
+        before = asyncio.all_tasks()
+        reading = asyncio.create_task(storage.stranded(scope))
+        for _ in range(number % 40):
+            await asyncio.sleep(0)
+        for task in asyncio.all_tasks() - before if dies else {reading}:
+            task.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+
+        async def is_quiet() -> bool:
+            return not await made.run(BUSY)
+
+        await until(is_quiet)
 
 
 async def test_a_lease_counts_from_when_its_scope_was_locked(

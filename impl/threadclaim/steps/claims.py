@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from threadclaim.handover import Left
 from threadclaim.plan import View
 from threadclaim.steps.loads import hold_fast, load_left, load_view
-from threadclaim.storage.protocol import Transaction, lease_name, taken_cursor
+from threadclaim.storage.protocol import Reading, Transaction, lease_name, taken_cursor
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Looked:
 
 
 @dataclass(frozen=True, slots=True)
-class LookAgain:
+class LookAgain(Reading):
     """ThreadClaim!LookAgain: read the positions and the claim, before claiming."""
 
     thread_id: str

@@ -17,7 +17,7 @@ from threadclaim.events import (
 )
 from threadclaim.steps.commands import commit_answers
 from threadclaim.steps.loads import hold_fast, load_thread
-from threadclaim.storage.protocol import UPGRADED, Transaction, taken_cursor
+from threadclaim.storage.protocol import UPGRADED, Reading, Transaction, taken_cursor
 from threadclaim.thread import Run, RunStatus
 
 
@@ -199,7 +199,7 @@ class RecordFact:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadHistory:
+class LoadHistory(Reading):
     """The thread's history, oldest first. No action of the model: it changes nothing."""
 
     thread_id: str

@@ -7,7 +7,7 @@ none of them needs no driver.
 from importlib import import_module
 
 from threadclaim.storage.memory import InMemoryStorage
-from threadclaim.storage.protocol import Scope, Step, Storage, Stranded, Transaction
+from threadclaim.storage.protocol import Reading, Scope, Step, Storage, Stranded, Transaction
 
 _MODULES = {
     "Migrated": "threadclaim.storage.schema",
@@ -20,6 +20,7 @@ _MODULES = {
 
 __all__ = [  # noqa: PLE0604  # the names are strings
     "InMemoryStorage",
+    "Reading",
     "Scope",
     "Step",
     "Storage",

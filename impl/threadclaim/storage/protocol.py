@@ -135,6 +135,15 @@ class Step(Protocol[T_co]):
         """
 
 
+class Reading:
+    """A base of steps that read, and write nothing: such a step needs no turn of its scope.
+
+    A storage may run it beside others, on what was committed at one time during the call.
+    """
+
+    __slots__ = ()
+
+
 Released = Callable[[Scope, str], None]
 """Told of a lease, by its name, that was given up in a scope. It must not raise or wait."""
 

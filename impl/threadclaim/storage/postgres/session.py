@@ -14,7 +14,7 @@ from threadclaim.storage.postgres.failures import ERRORS, of_database
 from threadclaim.storage.protocol import Scope
 from threadclaim.storage.sql.keys import scope_keys
 from threadclaim.storage.sql.session import Row, Write
-from threadclaim.storage.sql.texts import ADD_SCOPE, LOCK_SCOPE
+from threadclaim.storage.sql.texts import ADD_SCOPE, LOCK_SCOPE, SCOPE
 
 if TYPE_CHECKING:
     Connection = asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
@@ -33,6 +33,8 @@ BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 SET LOCAL idle_in_transaction_session_timeout = 60000
 """
 
+# Statements that see one state of the database, and wait for nobody: a step that only reads needs no more.
+_BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 _AT_ONCE = 16
 """How many rows are written by one statement at most: a step of the protocol writes fewer."""
@@ -57,11 +59,14 @@ def _moved(sql: str, before: int) -> str:
 
 
 class PostgresSession:
-    """A transaction of a scope (`threadclaim.storage.sql.session.Session`), on a connection of its own."""
+    """A transaction of a scope (`threadclaim.storage.sql.session.Session`), on a connection of its own.
 
-    def __init__(self, connection: "Connection", scope: Scope) -> None:
+    One that `only_reads` locks nothing: it reads what was committed as it began.
+    """
+
+    def __init__(self, connection: "Connection", scope: Scope, *, only_reads: bool = False) -> None:
         """Nothing has begun."""
-        self._connection, self._scope = connection, scope
+        self._connection, self._scope, self._only_reads = connection, scope, only_reads
         self.number, self.head = 0, 0
         self.sent_commit = False
         self._is_open = False
@@ -70,6 +75,9 @@ class PostgresSession:
         """Begin, and lock the scope's row, which is made if there is none."""
         self._is_open = True
         keys = scope_keys(self._scope)
+        if self._only_reads:
+            await self._begin_reading(keys)
+            return
         with of_database():
             await self._connection.execute(_BEGIN)
             row = await self._connection.fetchrow(LOCK_SCOPE, *keys)
@@ -81,6 +89,14 @@ class PostgresSession:
                 "A scope's row that was just made is not there: its rules of access hide it."
             )
         self.number, self.head = row[0], row[1]
+
+    async def _begin_reading(self, keys: tuple[str, str]) -> None:
+        """Begin, and read the scope's row; of a scope that has none, nothing is found either."""
+        with of_database():
+            await self._connection.execute(_BEGIN_READING)
+            row = await self._connection.fetchrow(SCOPE, *keys)
+        if row is not None:
+            self.number, self.head = row[0], row[1]
 
     async def fetch(self, sql: str, *args: object) -> Sequence[Row]:
         """Read, as of now; only this transaction can have changed anything of the scope."""

@@ -12,7 +12,7 @@ from threadclaim.errors import StorageUnsuitable
 from threadclaim.events import Envelope
 from threadclaim.limits import check_seconds
 from threadclaim.storage.common import to_its_end
-from threadclaim.storage.protocol import Released, Scope, Step, Stranded
+from threadclaim.storage.protocol import Reading, Released, Scope, Step, Stranded
 from threadclaim.storage.sql import texts
 from threadclaim.storage.sql.following import Following, Wakes
 from threadclaim.storage.sql.keys import scope_keys, thread_keys
@@ -95,7 +95,9 @@ class SqlStorage(ABC):
         return await to_its_end(self._transact(scope, step))
 
     async def _transact(self, scope: Scope, step: Step[T]) -> T:
-        """Run a step in its turn, then tell those who wait for what it did."""
+        """Run a step in its turn, then tell those who wait for what it did; one that reads waits for none."""
+        if isinstance(step, Reading):
+            return (await self._attempt(scope, step)).result
         async with self._turns.of(scope):
             kept = await self._attempt(scope, step)
         if kept.wrote_log:
@@ -108,6 +110,8 @@ class SqlStorage(ABC):
         """Run a step in a session and commit; None if nothing was kept and it is to be run anew."""
         tx = SqlTransaction(session, self._source)
         result = await step(tx)
+        if isinstance(step, Reading) and tx.has_written:
+            raise AssertionError(f"{step!r} is of Reading, and writes. Have it not be, or not write.")
         return Kept(result, tx.wrote_log, tx.released) if await tx.commit() else None
 
     def _tell(self, scope: Scope, name: str) -> None:

@@ -46,6 +46,11 @@ class SqlTransaction:
         return bool(self._written.entries)
 
     @property
+    def has_written(self) -> bool:
+        """Whether it has anything to keep."""
+        return not self._written.is_empty
+
+    @property
     def released(self) -> Sequence[str]:
         """The leases that it gave up."""
         return self._written.released
