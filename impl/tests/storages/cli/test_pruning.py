@@ -188,6 +188,21 @@ async def test_what_is_asked_between_the_look_and_the_drop_is_kept(
     assert (await storage.stranded(trips.scope)).left == ("t07",)
 
 
+async def test_what_is_used_between_the_look_and_the_drop_is_kept(
+    trips: Workspace, storage: SqlStorage, clock: Clock
+) -> None:
+    """It is idle again by then, and not old any more."""
+    for thread_id in ("old", "used"):
+        await trips.create_thread(thread_id)
+    before = clock.now + timedelta(days=1)
+    old = await old_threads(storage, trips.scope, before)
+    clock.now = before
+    await trips.post_message("used", "a notice", kind="notice")
+    gone = await prune(storage, trips.scope, old, before)
+    assert [each.thread_id for each in gone] == ["old"]
+    assert (await trips.thread("used")).run is None
+
+
 @pytest.mark.parametrize("number", ["0", "-1", "x", "1.5", "1e9", ""])
 async def test_a_number_of_days_that_is_none(database: Database, run: Run, number: str) -> None:
     """Is refused, with what is accepted."""
