@@ -10,7 +10,7 @@ import threadclaim
 import threadclaim.pydantic_ai
 import threadclaim.testing
 from threadclaim.runner import Runner
-from threadclaim.storage import InMemoryStorage, SqliteStorage
+from threadclaim.storage import InMemoryStorage, PostgresStorage, SqliteStorage
 from threadclaim.turn import Facts, Steering, Turn
 from threadclaim.workspace import Workspace
 
@@ -19,13 +19,15 @@ OF_NO_RULE = {"as_actor", "check", "create_thread", "commit", "head"}
 """What of a workspace no record is about, or says that another method does."""
 
 
+STORAGES = (InMemoryStorage, SqliteStorage, PostgresStorage)
+"""Their calls are their protocol's, and a runner makes them; how they are made, they say."""
+
+
 def exported() -> list[Any]:
     """What applications import."""
     modules = (threadclaim, threadclaim.pydantic_ai, threadclaim.testing)
     found = [getattr(module, name) for module in modules for name in module.__all__]
-    # A storage's calls are its protocol's, and a runner makes them; how it is made, its class says.
-    storages = (InMemoryStorage, SqliteStorage)
-    return [*(each for each in found if each not in storages), Turn, Steering, Facts]
+    return [*(each for each in found if each not in STORAGES), Turn, Steering, Facts]
 
 
 def functions(thing: Any) -> Iterator[tuple[str, FunctionType]]:  # noqa: ANN401  # whatever is exported
@@ -62,7 +64,8 @@ def raises(call: FunctionType) -> bool:
 
 def all_functions() -> dict[str, FunctionType]:
     """Every function that applications use, by its name."""
-    return dict(pair for thing in exported() for pair in functions(thing))
+    made = {f"{kind.__name__}.__init__": vars(kind)["__init__"] for kind in STORAGES}
+    return {**dict(pair for thing in exported() for pair in functions(thing)), **made}
 
 
 def test_each_argument_is_told() -> None:

@@ -17,6 +17,7 @@ from threadclaim.errors import (
     StorageError,
     StorageUnavailable,
     StorageUnsuitable,
+    WrongType,
 )
 from threadclaim.events import Custom, MessagePosted
 from threadclaim.steps import Send
@@ -97,6 +98,13 @@ def test_what_is_no_dsn(dsn: str) -> None:
         PostgresStorage(dsn)
     with pytest.raises(RequestError, match="postgresql://"):
         PostgresStorage("postgresql://x/y", listen_dsn=dsn)
+
+
+@pytest.mark.parametrize("dsn", [None, b"postgresql://x/y", 5])
+def test_what_is_no_text(dsn: Any) -> None:  # noqa: ANN401  # whatever somebody gives
+    """It is refused at once, and named."""
+    with pytest.raises(WrongType, match=r"The DSN is .*\. Give it as text"):
+        PostgresStorage(dsn)
 
 
 @pytest.mark.parametrize("settings", [{"connections": 0}, {"command_timeout": -1.0}, {"poll_interval": 1e9}])

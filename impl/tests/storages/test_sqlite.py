@@ -19,6 +19,7 @@ from threadclaim.errors import (
     StorageError,
     StorageUnavailable,
     StorageUnsuitable,
+    WrongType,
 )
 from threadclaim.events import Custom, MessagePosted, PersonActor
 from threadclaim.steps import Send
@@ -86,6 +87,13 @@ def free(path: Path) -> bool:
 def test_no_file(path: str) -> None:
     """A database in memory is no storage that lasts: there is one that is made for it."""
     with pytest.raises(RequestError, match="InMemoryStorage"):
+        SqliteStorage(path)
+
+
+@pytest.mark.parametrize("path", [None, b"x.db", 5])
+def test_what_is_no_path(path: Any) -> None:  # noqa: ANN401  # whatever somebody gives
+    """It is refused at once, and named."""
+    with pytest.raises(WrongType, match=r"The path is .*\. Give the path of a file"):
         SqliteStorage(path)
 
 

@@ -225,10 +225,7 @@ class _Following:
 
 
 class InMemoryStorage:
-    """A storage in memory (`threadclaim.storage.Storage`), for one event loop at a time.
-
-    `clock` gives the time by which leases lapse, in seconds; `now` the time of entries; `new_id` their ids.
-    """
+    """A storage in memory (`threadclaim.storage.Storage`), for one event loop at a time."""
 
     def __init__(
         self,
@@ -236,7 +233,13 @@ class InMemoryStorage:
         now: Callable[[], datetime] = utc_now,
         new_id: Callable[[], str] = new_id,
     ) -> None:
-        """Hold nothing yet."""
+        """Hold nothing yet.
+
+        Args:
+            clock: Gives the time by which leases lapse, in seconds from whenever.
+            now: Gives the times of entries, with their time zone.
+            new_id: Gives the ids of entries.
+        """
         self._source = _Source(clock, now, new_id)
         self._scopes: defaultdict[Scope, ScopeState] = defaultdict(ScopeState)
         self._told: dict[object, Released] = {}

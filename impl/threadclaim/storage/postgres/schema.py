@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import asyncpg
 
-from threadclaim.errors import RequestError, StorageUnsuitable
+from threadclaim.errors import RequestError, StorageUnsuitable, WrongType, kind_of
 from threadclaim.storage.postgres.failures import OLDEST, DatabaseFailed, of_database, told, without_password
 from threadclaim.storage.sql.steps_of_schema import (
     ADD_VERSION,
@@ -31,8 +31,10 @@ _CONNECT_WITHIN = 30.0
 """How long, in seconds, a server may take to let one in."""
 
 
-def dsn_of(dsn: str) -> str:
-    """Accept a DSN; raises RequestError for what is none."""
+def dsn_of(dsn: object) -> str:
+    """Accept a DSN; raises WrongType for what is no text, RequestError for what is none of PostgreSQL's."""
+    if not isinstance(dsn, str):
+        raise WrongType(f"The DSN is {kind_of(dsn)}. Give it as text: postgresql://user@host/database.")
     if not dsn.startswith(("postgres://", "postgresql://")):
         raise RequestError("A PostgresStorage is named by a DSN: postgresql://user@host/database. Give one.")
     return dsn

@@ -43,17 +43,9 @@ _PAUSE = 0.2
 class PostgresStorage(SqlStorage):
     """A storage on a PostgreSQL server (`threadclaim.storage.Storage`), of version 15 or newer.
 
-    The schema must be there (`threadclaim.storage.migrate`); with `create_schema` it is made in a database
-    that has none. No session state is relied on, so `dsn` may be that of a proxy that pools by
-    transactions. Where it leads to the server itself, have statements `prepared`: a connection prepares each
-    once, which saves every second round trip.
-
-    `connections` is how many the pool has at most: one is enough, and more let more workspaces be written
-    to at once. `poll_interval` is how soon what another process committed is seen at the latest; with
-    `listen_dsn`, which must lead to the server itself, it is told at once in most cases, and the interval
-    stays as the bound. `command_timeout` is how long a statement may take, `acquire_timeout` how long one
-    waits for a connection, `close_within` how long `aclose` takes at most, all in seconds. `now` gives the
-    times of entries, `new_id` their ids. Leases lapse by the server's clock alone.
+    The schema must be there (`threadclaim.storage.migrate`). No session state is relied on, unless it is
+    asked for, so `dsn` may be that of a proxy that pools by transactions. Leases lapse by the server's clock
+    alone.
 
     A serialization failure, a deadlock, or a connection that is lost has the step run anew, unless its commit
     was sent. If the answer to that is lost, StorageUnavailable says that it may have taken effect.
@@ -74,7 +66,29 @@ class PostgresStorage(SqlStorage):
         now: Callable[[], datetime] = utc_now,
         new_id: Callable[[], str] = new_id,
     ) -> None:
-        """Open nothing yet. Raises RequestError for what is no DSN, LimitError for a bad time."""
+        """Open nothing yet.
+
+        Args:
+            dsn: The database's, as `postgresql://user@host/name`.
+            listen_dsn: One that leads to the server itself, and past a proxy: what another process commits is
+                then told at once in most cases, and `poll_interval` stays as the bound.
+            connections: How many the pool has at most: one is enough, and more let more workspaces be written
+                to at once.
+            prepared: Whether each connection prepares a statement once, which saves every second round trip.
+                Only where `dsn` leads to the server itself: it is state of the session.
+            create_schema: Whether the schema is made in a database that has none.
+            poll_interval: How soon what another process committed is seen at the latest, in seconds.
+            command_timeout: How long a statement may take, in seconds.
+            acquire_timeout: How long one waits for a connection of the pool's, in seconds.
+            close_within: How long `aclose` takes at most, in seconds.
+            now: Gives the times of entries, with their time zone.
+            new_id: Gives the ids of entries.
+
+        Raises:
+            WrongType: if a DSN is no text.
+            RequestError: if it is none of PostgreSQL's, or there is to be no connection.
+            LimitError: if a time is against the table of limits.
+        """
         super().__init__(texts=_TEXTS, poll_interval=poll_interval, now=now, new_id=new_id)
         times = {
             "command_timeout": command_timeout,

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-from threadclaim.errors import RequestError, StorageError, StorageUnsuitable
+from threadclaim.errors import RequestError, StorageError, StorageUnsuitable, WrongType, kind_of
 from threadclaim.limits import check_seconds
 from threadclaim.storage.common import new_id, utc_now
 from threadclaim.storage.protocol import Scope, Step
@@ -176,11 +176,8 @@ class SqliteStorage(SqlStorage):
     A file that is not there, or has nothing in it, is given the schema. One that another release made must be
     migrated first: SchemaMismatch is raised by the first call otherwise.
 
-    `busy_timeout` is how long a transaction waits for the file's lock, `poll_interval` how soon what another
-    process committed is seen at the latest, and `close_within` how long `aclose` takes at most, all in
-    seconds. `connections` is how many transactions read at once. `now` gives the times of entries, `new_id`
-    their ids. Leases lapse by the host's clock, which is a SQLite file's: do not set it back while runners
-    are at work, and do not share the file over a network.
+    Leases lapse by the host's clock, which is a SQLite file's: do not set it back while runners are at work,
+    and do not share the file over a network.
     """
 
     def __init__(  # noqa: PLR0913  # each has a default, and most need none
@@ -194,7 +191,23 @@ class SqliteStorage(SqlStorage):
         now: Callable[[], datetime] = utc_now,
         new_id: Callable[[], str] = new_id,
     ) -> None:
-        """Open nothing yet. Raises RequestError for a path that is no file's, LimitError for a bad time."""
+        """Open nothing yet.
+
+        Args:
+            path: The file's path, or a URI of SQLite's (`file:…`).
+            busy_timeout: How long a transaction waits for the file's lock, in seconds.
+            poll_interval: How soon what another process committed is seen at the latest, in seconds.
+            close_within: How long `aclose` takes at most, in seconds.
+            connections: How many transactions read at once.
+            now: Gives the times of entries, with their time zone.
+            new_id: Gives the ids of entries.
+
+        Raises:
+            WrongType: if `path` is none.
+            RequestError: if it is no file's, or there is to be no connection.
+            LimitError: if a time is against the table of limits.
+            StorageUnsuitable: if Python's SQLite is too old.
+        """
         expect_sqlite()
         super().__init__(texts=_TEXTS, poll_interval=poll_interval, now=now, new_id=new_id)
         check_seconds("busy_timeout", busy_timeout)
@@ -287,8 +300,11 @@ class SqliteStorage(SqlStorage):
 
 
 def file_of(path: str | os.PathLike[str]) -> str:
-    """What to open for a path; a URI of SQLite's (`file:…`) stays one. Raises RequestError for no file's."""
-    file = os.fspath(path)
+    """What to open for a path; a URI of SQLite's (`file:…`) stays one.
+
+    Raises WrongType for what is no path, and RequestError for one that is no file's.
+    """
+    file = _text_of(path)
     if not file or ":memory:" in file or "mode=memory" in file:
         raise RequestError(
             f"{path!r} names no file. Give the path of one; without a file, use an InMemoryStorage."
@@ -296,6 +312,14 @@ def file_of(path: str | os.PathLike[str]) -> str:
     if file.startswith("sqlite:"):
         raise RequestError(f"{file!r} is a DSN, and no path. Give the path of the file, without `sqlite:`.")
     return file if file.startswith("file:") else str(Path(file).absolute())
+
+
+def _text_of(path: object) -> str:
+    """A path's text; raises WrongType for what is no path."""
+    file = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(file, str):
+        raise WrongType(f"The path is {kind_of(path)}. Give the path of a file, as text or a Path.")
+    return file
 
 
 def _positive(connections: int) -> int:
