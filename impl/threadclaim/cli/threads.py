@@ -1,6 +1,6 @@
 """`threadclaim threads`: the threads of each workspace, and where each stands."""
 
-from argparse import Namespace
+from argparse import ArgumentTypeError, Namespace
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +24,7 @@ def add(commands: Commands) -> None:
     add_workspace(parser)
     parser.add_argument(
         "--limit",
-        type=int,
+        type=number_of_threads,
         default=100,
         metavar="N",
         help="how many idle threads of a workspace to list, the newest (100); all others are listed",
@@ -32,12 +32,19 @@ def add(commands: Commands) -> None:
     parser.set_defaults(run=run)
 
 
+def number_of_threads(text: str) -> int:
+    """A number of threads, none among them; raises ArgumentTypeError for what is no such number."""
+    if not (text.isascii() and text.isdecimal()):
+        raise ArgumentTypeError(f"{text!r} is no number of threads. Give 0 or more.")
+    return int(text)
+
+
 async def run(arguments: Namespace) -> Report:
     """List them, workspace by workspace, those first that somebody should look at."""
     async with opened(arguments.dsn) as storage:
         seen = {scope: await operating.threads(storage, scope) for scope in await chosen(storage, arguments)}
     counts = Counter(each.state for threads in seen.values() for each in threads)
-    listed = {scope: _listed(threads, max(arguments.limit, 0)) for scope, threads in seen.items()}
+    listed = {scope: _listed(threads, arguments.limit) for scope, threads in seen.items()}
     parts = [part for scope, threads in listed.items() for part in _parts(scope, threads, len(seen[scope]))]
     total = ", ".join(f"{counts[state]:,} {state}" for state in STATES if counts[state])
     return Report(

@@ -106,6 +106,13 @@ async def test_idle_threads_are_listed_up_to_a_limit(trips: Workspace, database:
     assert (await run("threads", database.target, "--limit", "0", "--json")).json["rows"] == []
 
 
+@pytest.mark.parametrize("number", ["-1", "x", "1.5", "²", ""])
+async def test_a_limit_that_is_none(database: Database, run: Run, number: str) -> None:
+    """Is refused, with what is accepted."""
+    ran = await run("threads", database.target, f"--limit={number}")
+    assert (ran.code, "Give 0 or more." in ran.err) == (2, True)
+
+
 async def test_workspaces_are_told_apart(storage: SqlStorage, database: Database, run: Run) -> None:
     """By tenant, by name, or by both."""
     for tenant, name in (("acme", "trips"), ("acme", "trains"), ("beta", "trips")):
