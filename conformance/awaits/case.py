@@ -253,7 +253,12 @@ async def _carry_out(
     process = case.process()
     if made is not None:
         made.append(process)
-    await scenario.prepare(case, process)
+    try:
+        async with asyncio.timeout(_WITHIN):
+            await scenario.prepare(case, process)
+    except TimeoutError as error:
+        waiting = [f"{task.get_name()}: {task!r}" for task in numbering.tasks if not task.done()]
+        raise StuckError(f"What comes before the command never ends; there wait {waiting}.") from error
     numbering.begin(met)
     caller = process.call(scenario.command(case, process))
     await asyncio.wait([caller], timeout=_WITHIN)

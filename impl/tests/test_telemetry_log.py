@@ -69,6 +69,7 @@ def test_an_exception_is_logged_without_its_text(
     (record,) = log.records
     assert record.exc_info is None
     assert vars(record)["error_type"] == "ValueError"
+    assert record.getMessage() == "It failed. [ValueError]"
     assert "in failing" in vars(record)["error_stack"]
     assert TEXT not in str(vars(record)) + log.text
 
@@ -87,7 +88,7 @@ def test_a_failure_of_the_librarys_own_has_its_full_name(log: pytest.LogCaptureF
 def test_without_an_exception_none_is_logged(log: pytest.LogCaptureFixture, exc_info: ExcInfo) -> None:
     """Nor a type or a stack of one."""
     log_for("t").info("Fine.", exc_info=exc_info)
-    assert log.records[0].exc_info is None
+    assert (log.records[0].exc_info, log.records[0].getMessage()) == (None, "Fine.")
     assert vars(log.records[0]).keys() & {"error_type", "error_stack"} == set()
 
 

@@ -151,11 +151,14 @@ class _TurnLog(logging.LoggerAdapter[logging.Logger]):
     def process(
         self, msg: object, kwargs: MutableMapping[str, Any]
     ) -> tuple[object, MutableMapping[str, Any]]:
-        """Put an exception's type and stack in place of its text; no `extra` of theirs hides the ids."""
+        """Put an exception's type and stack in place of its text; no `extra` of theirs hides the ids.
+
+        The type stands in the message too: whoever has set up no fields sees that much.
+        """
         error = _exception(kwargs.pop("exc_info", None))
         told = {} if error is None else {"error_type": _type_name(error), "error_stack": _stack(error)}
         kwargs["extra"] = {**(kwargs.get("extra") or {}), **told, **(self.extra or {})}
-        return msg, kwargs
+        return (msg if error is None else f"{msg} [{_type_name(error)}]"), kwargs
 
 
 def _exception(exc_info: object) -> BaseException | None:
@@ -180,9 +183,9 @@ def log_for(
 ) -> logging.LoggerAdapter[logging.Logger]:
     """A logger whose records have `thread_id`, `run_id` and `holder` as fields.
 
-    `logger` is threadclaim's unless given. Given an exception (`exc_info`), a record has its `error_type` and
-    `error_stack`, and none of its text, which may quote a message. What a call's own words and arguments say
-    is the caller's to keep free of text.
+    `logger` is threadclaim's unless given. Given an exception (`exc_info`), a record has its `error_type`,
+    which its message ends with, and `error_stack`, and none of its text, which may quote a message. What a
+    call's own words and arguments say is the caller's to keep free of text.
     """
     fields = {"thread_id": thread_id, "run_id": run_id, "holder": holder}
     return _TurnLog(logger or logging.getLogger("threadclaim"), fields)
