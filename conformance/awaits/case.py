@@ -256,9 +256,9 @@ async def _carry_out(
     try:
         async with asyncio.timeout(_WITHIN):
             await scenario.prepare(case, process)
-    except TimeoutError as error:
+    except TimeoutError as late:
         waiting = [f"{task.get_name()}: {task!r}" for task in numbering.tasks if not task.done()]
-        raise StuckError(f"What comes before the command never ends; there wait {waiting}.") from error
+        raise StuckError(f"What comes before the command never ends; there wait {waiting}.") from late
     numbering.begin(met)
     caller = process.call(scenario.command(case, process))
     await asyncio.wait([caller], timeout=_WITHIN)

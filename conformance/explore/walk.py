@@ -12,7 +12,7 @@ from conformance.explore.finish import LeftOverError, finish
 from conformance.explore.tally import Tally
 from conformance.ledger import audit
 from conformance.model.model import Model
-from conformance.model.state import AT_REST, MANY, Constants
+from conformance.model.state import AT_REST, MANY, Constants, State
 from conformance.world.agent import MakeAgent, SteppedAgent
 from conformance.world.memory import MakeStorage, WorldStorage
 from conformance.world.process import MakeRunner, make_runner
@@ -56,8 +56,32 @@ GOES_ON = frozenset(action for actions in NEXT.values() for action in actions) |
 AFTER_A_LEFT_REPLY = {"Fail": 12.0, "Replan": 0.3}
 """How much more a task fails, and less it goes on, whose reply was left: so few replies are."""
 
+LATE_PAUSE = frozenset({"Pause", "EndFails", "LetGo", "LoseClaim"})
+BEFORE_ITS_ANSWER, OF_ANOTHERS_RUN = 0.03, 12.0
+"""How much less a pause is tried again that is recorded already, and how much more once its run goes on.
+
+Its answer was lost. Another's segment may be active by then, which the run's id does not tell from its own.
+"""
+
 STALLS, LAPSES, STALL_BEGINS = 0.02, 6.0, 0.08
 """How much less it does so, and how much more its claim lapses; and how often one begins to stall."""
+
+
+def _delay_late_pauses(
+    constants: Constants, state: State, found: Sequence[Candidate], weights: list[float]
+) -> None:
+    """Have a pause that is recorded, and whose answer was lost, be tried again once its run goes on."""
+    late = {
+        name
+        for name, task in zip(constants.tasks, state.task, strict=True)
+        if task.at == "pausing" and state.run.by != name
+    }
+    if not late:
+        return
+    again = OF_ANOTHERS_RUN if state.run.st == "active" else BEFORE_ITS_ANSWER
+    for place, (action, actor, _) in enumerate(found):
+        if actor in late and (action in LATE_PAUSE or action == "Lapse"):
+            weights[place] *= LAPSES if action == "Lapse" else again
 
 
 def may_be(beside: Beside, action: str, actor: str) -> bool:
@@ -132,6 +156,7 @@ class Walker:
         constants, state, left = beside.model.constants, beside.state, self.tally.left_replies
         at = {name: task.at for name, task in zip(constants.tasks, state.task, strict=True)}
         weights = [weight * self._rarity(action, at.get(actor, "")) for action, actor, weight in found]
+        _delay_late_pauses(constants, state, found, weights)
         if stalled is None and not left:
             return weights
         for place, (action, actor, _) in enumerate(found):

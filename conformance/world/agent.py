@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from threadclaim.events import Envelope, Request
+from threadclaim.events import Envelope, MessagePosted, Reply, Request
 from threadclaim.turn import Completed, Facts, Failed, Outcome, Paused, Steering, Stopped, TurnInput
 
 
@@ -30,10 +30,16 @@ class Told:
         self.ends.setdefault(turn.run_id, set()).add("")
         self.messages += [message.seq for message in turn.prompt]
         self.answers += [answer.seq for answer in turn.answers.values()]
+        if set(turn.answers) != {request.id for request in turn.requests}:
+            self.wrong.append(f"The run {turn.run_id} was given other answers than it has requests.")
+        texts = [message.event.text for message in turn.prompt if isinstance(message.event, MessagePosted)]
+        if any(answer.answer == Reply(text) for answer in turn.answers.values() for text in texts):
+            self.wrong.append(f"The run {turn.run_id} was given a reply as its prompt too.")
 
     def end(self, turn: TurnInput, kind: str) -> None:
         """A turn is told how to end."""
         self.ends[turn.run_id].add(kind)
+        self.ends[turn.run_id].discard("")
 
     def steer(self, run_id: str, given: Sequence[Envelope], before: Iterable[int]) -> list[int]:
         """A run is given steering, having been given others `before`; their seqs."""

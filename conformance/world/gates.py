@@ -60,6 +60,7 @@ class GatedStorage:
         self._scope, self._thread_id = scope, thread_id
         self.calls: list[Call] = []
         self.is_dead = False
+        self._failures = 0
 
     async def transact(self, scope: Scope, step: Step[T]) -> T:
         """Wait at the gate; a cancelled call runs to its end, and raises then."""
@@ -133,7 +134,13 @@ class GatedStorage:
         call.done = True
 
     def hear(self, call: Call, error: BaseException | None = None) -> None:
-        """Let a call's answer arrive, or `error` instead of it; then do all that is ready."""
+        """Let a call's answer arrive, or `error` instead of it; then do all that is ready.
+
+        Every second failure is a CancelledError that nobody asked for: it is a failure like any other.
+        """
+        if isinstance(error, StorageDownError):
+            self._failures += 1
+            error = error if self._failures % 2 else asyncio.CancelledError()
         call.error = call.error if error is None else error
         call.heard = True
         self.calls.remove(call)

@@ -143,5 +143,8 @@ def _hear(caller: asyncio.Task[Any]) -> None:
     """Hear what a command came to: a result, its cancellation, a refusal, or what the world let fail."""
     if not caller.cancelled():
         error = caller.exception()
-        if not isinstance(error, RequestError | StorageDownError | Crashed | None):
+        of_the_worlds = isinstance(error, RuntimeError) and isinstance(
+            error.__cause__, asyncio.CancelledError
+        )
+        if not (of_the_worlds or isinstance(error, RequestError | StorageDownError | Crashed | None)):
             raise AssertionError(f"A command failed of itself: {error!r}.") from error

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -20,16 +21,17 @@ from threadclaim import carrying, run
 from threadclaim.carrying import TurnCarrier
 from threadclaim.claim import HeldClaim
 from threadclaim.claimant import Claimant
-from threadclaim.events import RUNNER, Envelope, Reply, RunEnded, RunPaused
+from threadclaim.events import RUNNER, Envelope, MessagePosted, Reply, RunEnded, RunPaused
 from threadclaim.handover import ALL, Leaving
 from threadclaim.looks import Looks
 from threadclaim.plan import ReplyPlan
 from threadclaim.runner import Runner
 from threadclaim.steering import Watcher
-from threadclaim.steps import RecordFact
+from threadclaim.steps import EndRun, RecordFact, Renew
+from threadclaim.steps.loads import load_thread
 from threadclaim.storage import Scope, Transaction
 from threadclaim.thread import Run
-from threadclaim.turn import Outcome
+from threadclaim.turn import Facts, Outcome, Steering, TurnInput
 from threadclaim.workspace import Workspace
 
 WALKS = 400
@@ -186,6 +188,67 @@ def forgets_a_refusal(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Looks, "arm", unless_one_reads)
 
 
+def ends_any_segment(patch: pytest.MonkeyPatch) -> None:
+    """An end is recorded though the run has paused, and goes on as another's segment."""
+    end_run = EndRun.__call__
+
+    async def of_any(step: EndRun, tx: Transaction) -> bool:
+        run = (await load_thread(tx, step.thread_id)).run
+        own = replace(step, segment=run.segment) if run is not None else step
+        return await end_run(own if run is not None and run.run_id == step.event.run_id else step, tx)
+
+    patch.setattr(EndRun, "__call__", of_any)
+
+
+def renews_until_cancelled(patch: pytest.MonkeyPatch) -> None:
+    """A CancelledError that nobody asked for, as a claim is renewed, ends the renewals."""
+
+    async def renewed(claim: HeldClaim) -> bool | None:
+        step = Renew(claim.thread_id, claim.holder, claim.ttl)
+        try:
+            return await claim._storage.transact(claim._scope, step)  # noqa: SLF001
+        except Exception:  # noqa: BLE001  # as the rule has it, but for one
+            return None
+
+    patch.setattr(HeldClaim, "_renewed", renewed)
+
+
+def completes_as_stopped(patch: pytest.MonkeyPatch) -> None:
+    """A run that is completed is recorded as stopped."""
+
+    def end_event(run_id: str, outcome: Outcome) -> RunEnded | RunPaused:
+        event = run.end_event(run_id, outcome)
+        is_completed = isinstance(event, RunEnded) and event.outcome == "completed"
+        return RunEnded(run_id, "stopped", delivered=event.delivered) if is_completed else event
+
+    patch.setattr(carrying, "end_event", end_event)
+
+
+def resumes_without_requests(patch: pytest.MonkeyPatch) -> None:
+    """A turn that is resumed is not told what its run has asked."""
+    begin = SteppedAgent.run
+
+    async def unasked(agent: SteppedAgent, turn: TurnInput, steering: Steering, facts: Facts) -> Outcome:
+        return await begin(agent, replace(turn, requests=()), steering, facts)
+
+    patch.setattr(SteppedAgent, "run", unasked)
+
+
+def gives_replies_as_prompts(patch: pytest.MonkeyPatch) -> None:
+    """A turn whose request a message has answered is given that message as its prompt too."""
+    begin = SteppedAgent.run
+
+    async def doubled(agent: SteppedAgent, turn: TurnInput, steering: Steering, facts: Facts) -> Outcome:
+        prompt = [
+            Envelope(each.seq, "e", datetime.now(UTC), each.actor, MessagePosted("m", str(each.answer.value)))
+            for each in turn.answers.values()
+            if isinstance(each.answer, Reply)
+        ]
+        return await begin(agent, replace(turn, prompt=(*turn.prompt, *prompt)), steering, facts)
+
+    patch.setattr(SteppedAgent, "run", doubled)
+
+
 Kinds = type[Exception] | tuple[type[Exception], ...]
 
 BROKEN: list[tuple[Break, MakeAgent, Kinds, str]] = [
@@ -204,6 +267,11 @@ BROKEN: list[tuple[Break, MakeAgent, Kinds, str]] = [
     (keeps_the_reply_it_left, SteppedAgent, DivergedError, "release"),
     (records_facts_of_any_run, ModelAgent, BrokenError, "does not go on there"),
     (forgets_a_refusal, SteppedAgent, DivergedError, "look"),
+    (ends_any_segment, SteppedAgent, DivergedError, "run"),
+    (renews_until_cancelled, SteppedAgent, UndoneError, "no timer for a renewal"),
+    (completes_as_stopped, SteppedAgent, BrokenError, "no such end"),
+    (resumes_without_requests, SteppedAgent, WorldError, "other answers than it has requests"),
+    (gives_replies_as_prompts, SteppedAgent, WorldError, "a reply as its prompt too"),
 ]
 
 
