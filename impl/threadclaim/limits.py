@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter
 
-from threadclaim.errors import LimitError, WrongType, kind_of
+from threadclaim.errors import LimitError, RequestError, WrongType, kind_of
 from threadclaim.events import (
     Actor,
     AgentActor,
@@ -88,8 +88,9 @@ LIMITS: Mapping[str, Limit] = {
     ),
     "seconds": Limit(
         "another time, such as `close_within`",
-        f"a number of seconds from 0 to {MAX_CLAIM_TTL:,} (a day)",
-        "Whoever waits wants to know that it ends.",
+        f"a number of seconds from 0 to {MAX_CLAIM_TTL:,} (a day); not 0 for a storage's `poll_interval`, "
+        "`command_timeout` and `acquire_timeout`",
+        "Whoever waits wants to know that it ends; and without any time nothing comes, or a loop spins.",
     ),
 }
 """Every limit, by a short name."""
@@ -146,11 +147,26 @@ def check_claim_ttl(ttl: float) -> None:
         raise _error("claim_ttl", f"The claim's time to live is {ttl!r}. Give seconds, 30.0 say.")
 
 
-def check_seconds(what: str, seconds: float) -> None:
+def check_seconds(what: str, seconds: float, *, more_than_none: bool = False) -> None:
     """Accept a time in seconds, `what` for: "close_within", say; else raise LimitError or WrongType."""
     _check_number(what, seconds, "seconds, 10.0 say")
-    if not _is_finite(seconds) or not 0 <= seconds <= MAX_CLAIM_TTL:
+    is_too_short = seconds < 0 or (more_than_none and seconds == 0)
+    if not _is_finite(seconds) or is_too_short or seconds > MAX_CLAIM_TTL:
         raise _error("seconds", f"{what} is {seconds!r}. Give seconds, 10.0 say.")
+
+
+def check_connections(connections: int) -> None:
+    """Accept how many connections a storage may have; else raise RequestError or WrongType."""
+    if not _is_integer(connections):
+        raise WrongType(f"connections is {kind_of(connections)}. Give an int, 1 at least.")
+    if connections < 1:
+        raise RequestError(f"connections is {connections!r}. Give 1 at least.")
+
+
+def check_flag(what: str, given: object) -> None:
+    """Accept True or False, `what` for: "create_schema", say; else raise WrongType."""
+    if not isinstance(given, bool):
+        raise WrongType(f"{what} is {kind_of(given)}. Give True or False.")
 
 
 def check_position(what: str, seq: int) -> None:

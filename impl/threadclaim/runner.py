@@ -11,7 +11,7 @@ from threadclaim.answers import check_answers
 from threadclaim.claim import is_cancelled
 from threadclaim.claimant import Claimant, as_failure
 from threadclaim.door import check_function, check_own_storage, check_storage, check_turn
-from threadclaim.errors import RequestError, RunnerClosed, WrongType, kind_of
+from threadclaim.errors import RequestError, RunnerClosed, UsedMessageId, WrongType, kind_of
 from threadclaim.events import AnyAnswer, Envelope, MessagePosted
 from threadclaim.handover import ALL, Leaving
 from threadclaim.limits import check_claim_ttl, check_id, check_seconds, check_text
@@ -118,7 +118,7 @@ class Runner:
             thread_id: The thread.
             text: What is to be carried out.
             message_id: Used once in a workspace (ADR-0045), so that a retry is no second message: it is
-                refused, for the first is carried out. Without one it is given one.
+                refused, and the first is carried out, if it was left. Without one it is given one.
 
         Returns:
             The message, and the run that it started, if it did.
@@ -339,6 +339,11 @@ class Runner:
         scope = workspace.scope
         try:
             committed = await self._means.storage.transact(scope, step)
+        except UsedMessageId as used:
+            if used.repeats is not None and not self._closed:
+                # What the first send asked for may have been left: a retry sees to it, as a sweep would.
+                self._begin(Claimant(self._means, scope, thread_id), contextvars.Context())
+            raise
         except RequestError:
             raise
         except asyncio.CancelledError as error:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from threadclaim.events import RUNNER, RunEnded
-from threadclaim.steps import Claim, EndRun, LookAgain, Release
+from tests.runner.faults import StorageDownError
+from threadclaim.errors import UsedMessageId
+from threadclaim.events import RUNNER, MessagePosted, RunEnded
+from threadclaim.steps import Claim, EndRun, LookAgain, Release, Send
 from threadclaim.testing import Complete
 
 if TYPE_CHECKING:
@@ -206,3 +208,29 @@ async def test_two_processes_whose_turns_fail_do_not_spin(
     assert turns <= 6
     await asyncio.sleep(1000 * TTL)
     assert len(gate_context.turns) == turns
+
+
+async def test_a_retry_carries_out_what_was_left_of_the_first(world: World) -> None:
+    """Storage was down as the first was claimed, and as its look came: whoever sends it again has it done."""
+    runner = world.runner()
+    world.faulty.fail(Claim, times=9)
+    world.faulty.fail(LookAgain, times=9)
+    with pytest.raises(StorageDownError):
+        await runner.send(world.ann, "t", "one", message_id="m")
+    await world.settle()
+    assert await world.consumed() == []
+    world.faulty.heal()
+    with pytest.raises(UsedMessageId) as used:
+        await runner.send(world.ann, "t", "one", message_id="m")
+    assert used.value.repeats is not None
+    await world.expect_once(used.value.repeats)
+
+
+async def test_another_message_of_a_used_id_carries_out_nothing(world: World) -> None:
+    """It is no retry: what is left is left."""
+    runner = world.runner()
+    await world.do(Send("t", MessagePosted("m", "one"), world.ann.actor))
+    with pytest.raises(UsedMessageId):
+        await runner.send(world.ann, "t", "two", message_id="m")
+    await world.settle()
+    assert await world.consumed() == []

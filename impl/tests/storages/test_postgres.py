@@ -107,7 +107,35 @@ def test_what_is_no_text(dsn: Any) -> None:  # noqa: ANN401  # whatever somebody
         PostgresStorage(dsn)
 
 
-@pytest.mark.parametrize("settings", [{"connections": 0}, {"command_timeout": -1.0}, {"poll_interval": 1e9}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"connections": "10"},
+        {"connections": 2.5},
+        {"connections": True},
+        {"prepared": "no"},
+        {"create_schema": "no"},
+        {"now": 5},
+        {"new_id": "x"},
+    ],
+)
+def test_settings_of_a_wrong_kind(settings: dict[str, Any]) -> None:
+    """They are refused at once, by their names."""
+    with pytest.raises(WrongType, match=f"^{next(iter(settings))} is "):
+        PostgresStorage("postgresql://x/y", **settings)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"connections": 0},
+        {"command_timeout": -1.0},
+        {"command_timeout": 0},
+        {"acquire_timeout": 0},
+        {"poll_interval": 0},
+        {"poll_interval": 1e9},
+    ],
+)
 def test_bad_settings(settings: dict[str, Any]) -> None:
     """What cannot be meant is refused at once."""
     with pytest.raises(RequestError):
@@ -121,7 +149,7 @@ def wrong_dsns() -> dict[str, tuple[Callable[[], str], type[StorageError], str]]
         "no user": (lambda: server().replace("//postgres:@", "//nobody:x@"), StorageUnsuitable, "nobody"),
         "no server": (lambda: "postgresql://u:secret@127.0.0.1:1/x", StorageUnavailable, "does not answer"),
         "no host": (lambda: "postgresql://u:secret@nowhere.invalid/x", StorageUnavailable, "does not answer"),
-        "no port": (lambda: "postgresql://u:secret@127.0.0.1:port/x", StorageUnsuitable, "Correct the DSN"),
+        "no port": (lambda: "postgresql://u:secret@127.0.0.1:port/x", StorageUnsuitable, "no DSN that can"),
     }
 
 

@@ -97,7 +97,24 @@ def test_what_is_no_path(path: Any) -> None:  # noqa: ANN401  # whatever somebod
         SqliteStorage(path)
 
 
-@pytest.mark.parametrize("settings", [{"connections": 0}, {"busy_timeout": -1.0}, {"poll_interval": 1e9}])
+@pytest.mark.parametrize("path", ["a\0b", "postgresql://x/y"])
+def test_what_names_no_file(path: str) -> None:
+    """A NUL, or a DSN of PostgreSQL's, is refused at once."""
+    with pytest.raises(RequestError, match=r"no file's path|no path"):
+        SqliteStorage(path)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"connections": 2.5}, {"connections": None}, {"now": 5}, {"new_id": "x"}, {"poll_interval": "1"}],
+)
+def test_settings_of_a_wrong_kind(settings: dict[str, Any], tmp_path: Path) -> None:
+    """They are refused at once, by their names."""
+    with pytest.raises(WrongType, match=f"^{next(iter(settings))} is "):
+        SqliteStorage(tmp_path / "x.db", **settings)
+
+
+@pytest.mark.parametrize("settings", [{"connections": 0}, {"busy_timeout": -1.0}, {"poll_interval": 0}])
 def test_bad_settings(path: Path, settings: dict[str, Any]) -> None:
     """What cannot be meant is refused at once."""
     with pytest.raises(RequestError):

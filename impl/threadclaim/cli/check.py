@@ -20,7 +20,11 @@ def add(commands: Commands) -> None:
 
 async def run(arguments: Namespace) -> Report:
     """Look at the schema, and say what to do about it."""
-    target = existing(arguments.dsn)
+    try:
+        target = existing(arguments.dsn)
+    except SchemaMismatch as error:  # of an empty file, which only a SQLite file can be
+        figures = {"version": None, "needed": newest("sqlite")}
+        return Report("check", figures, parts=[str(error)], code=1)
     found = await version(target)
     figures = {"version": found, "needed": newest("postgres" if is_server(target) else "sqlite")}
     try:

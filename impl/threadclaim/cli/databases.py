@@ -7,8 +7,9 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from threadclaim.errors import RequestError, StorageUnsuitable
+from threadclaim.errors import RequestError, SchemaMismatch, StorageUnsuitable
 from threadclaim.storage.protocol import Scope
+from threadclaim.storage.schema import check
 from threadclaim.storage.sql import operating
 from threadclaim.storage.sql.base import SqlStorage
 from threadclaim.storage.sqlite.storage import SqliteStorage, file_of
@@ -74,13 +75,19 @@ def existing(dsn: str) -> str:
         raise StorageUnsuitable(
             f"There is no file {path.absolute()}. Correct the path, or make it: `threadclaim migrate`."
         )
+    if not path.is_file():
+        raise StorageUnsuitable(f"{path.absolute()} is no file. Name a SQLite file.")
+    if path.stat().st_size == 0:  # whoever opens it writes to it
+        raise SchemaMismatch(f"{path.absolute()} is empty: it has no schema. Make it: `threadclaim migrate`.")
     return target
 
 
 @asynccontextmanager
 async def opened(dsn: str) -> AsyncGenerator[SqlStorage]:
-    """A storage over what a DSN names, which must be there, and closed in the end."""
-    storage = _storage(existing(dsn))
+    """A storage over what a DSN names, which must be there, with its schema; and closed in the end."""
+    target = existing(dsn)
+    await check(target)  # a storage would give an empty file its schema, and looking changes nothing
+    storage = _storage(target)
     try:
         yield storage
     finally:

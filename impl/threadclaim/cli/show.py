@@ -3,13 +3,14 @@
 import json
 from argparse import Namespace
 from collections.abc import Sequence
+from shlex import quote
 from typing import Any
 
-from threadclaim.cli.commands import Commands
+from threadclaim.cli.commands import Commands, count_of
 from threadclaim.cli.databases import add_dsn, add_workspace, chosen, like, opened
 from threadclaim.cli.report import Report, counted, iso, moment
 from threadclaim.cli.story import became, consumed, told
-from threadclaim.cli.tables import Table
+from threadclaim.cli.tables import Table, cell
 from threadclaim.cli.threads import claim_told, row_of
 from threadclaim.errors import RequestError
 from threadclaim.events import ENVELOPE, Actor, Envelope
@@ -28,7 +29,7 @@ def add(commands: Commands) -> None:
     add_dsn(parser)
     parser.add_argument("thread", metavar="THREAD", help="the thread's id")
     add_workspace(parser)
-    parser.add_argument("--last", type=int, metavar="N", help="only the last entries, at most so many")
+    parser.add_argument("--last", type=count_of, metavar="N", help="only the last entries, at most so many")
     parser.add_argument(
         "--text", action="store_true", help="print messages, arguments, answers, outputs and errors too"
     )
@@ -40,7 +41,7 @@ async def run(arguments: Namespace) -> Report:
     async with opened(arguments.dsn) as storage:
         scope, seen = await _found(storage, arguments)
         entries = [entry async for entry in operating.entries(storage, seen.number, seen.thread.thread_id)]
-    shown = entries if arguments.last is None else entries[max(len(entries) - max(arguments.last, 0), 0) :]
+    shown = entries if arguments.last is None else entries[max(len(entries) - arguments.last, 0) :]
     by = consumed(entries)
     cells = [_cells(entry, became(entry, by, seen.asked, seen.taken), arguments) for entry in shown]
     left_out = len(entries) - len(shown)
@@ -63,7 +64,7 @@ async def _found(storage: SqlStorage, arguments: Namespace) -> tuple[Scope, Seen
     having = set(await operating.scopes_with(storage, arguments.thread))
     found = [scope for scope in scopes if scope in having]
     if len(found) > 1:
-        named = "; ".join(f"--tenant {scope.tenant} --workspace {scope.workspace}" for scope in found)
+        named = "; ".join(map(_options_of, found))
         raise RequestError(f"{len(found)} workspaces have a thread {arguments.thread!r}. Name one: {named}.")
     seen = await operating.thread(storage, found[0], arguments.thread) if found else None
     if seen is None:
@@ -76,10 +77,15 @@ async def _unknown(
 ) -> str:
     """What is said of a thread that is not there: where it is, or what was meant perhaps."""
     if having:
-        elsewhere = f"--tenant {having[0].tenant} --workspace {having[0].workspace}"
+        elsewhere = _options_of(having[0])
         return f"There is no thread {thread_id!r} in that workspace, but in another: {elsewhere}."
     names = {name for scope in scopes for name in await operating.thread_ids(storage, scope)}
     return f"There is no thread {thread_id!r} here{like(thread_id, sorted(names))}"
+
+
+def _options_of(scope: Scope) -> str:
+    """The options that name a workspace, as a shell takes them."""
+    return f"--tenant {quote(cell(scope.tenant))} --workspace {quote(cell(scope.workspace))}"
 
 
 def _heading(scope: Scope, seen: Seen) -> Sequence[str]:
@@ -99,7 +105,7 @@ def _heading(scope: Scope, seen: Seen) -> Sequence[str]:
         if run
         else []
     )
-    return lines
+    return list(map(cell, lines))  # an id is no line of ours
 
 
 def _cells(entry: Envelope, what_became: str, arguments: Namespace) -> Sequence[str]:

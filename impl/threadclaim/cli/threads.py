@@ -1,14 +1,14 @@
 """`threadclaim threads`: the threads of each workspace, and where each stands."""
 
-from argparse import ArgumentTypeError, Namespace
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from threadclaim.cli.commands import Commands
+from threadclaim.cli.commands import Commands, count_of
 from threadclaim.cli.databases import add_dsn, add_workspace, chosen, opened
 from threadclaim.cli.report import Report, counted, iso, moment, seconds
-from threadclaim.cli.tables import Table
+from threadclaim.cli.tables import Table, cell
 from threadclaim.storage.protocol import Scope
 from threadclaim.storage.sql import operating
 from threadclaim.storage.sql.operating import STATES, Seen, SeenClaim
@@ -24,19 +24,12 @@ def add(commands: Commands) -> None:
     add_workspace(parser)
     parser.add_argument(
         "--limit",
-        type=number_of_threads,
+        type=count_of,
         default=100,
         metavar="N",
         help="how many idle threads of a workspace to list, the newest (100); all others are listed",
     )
     parser.set_defaults(run=run)
-
-
-def number_of_threads(text: str) -> int:
-    """A number of threads, none among them; raises ArgumentTypeError for what is no such number."""
-    if not (text.isascii() and text.isdecimal()):
-        raise ArgumentTypeError(f"{text!r} is no number of threads. Give 0 or more.")
-    return int(text)
 
 
 async def run(arguments: Namespace) -> Report:
@@ -70,7 +63,7 @@ def _listed(threads: Sequence[Seen], limit: int) -> Sequence[Seen]:
 
 def _parts(scope: Scope, threads: Sequence[Seen], total: int) -> Sequence[str | Table]:
     """A workspace's heading, its table, and how many are not in it."""
-    heading = f"tenant {scope.tenant}, workspace {scope.workspace}"
+    heading = cell(f"tenant {scope.tenant}, workspace {scope.workspace}")  # an id is no line of ours
     more = f"and {counted(total - len(threads), 'idle thread')} more: see --limit"
     table = [Table(COLUMNS, [_cells(each) for each in threads])] if threads else []
     return [heading, *table, *([more] if total > len(threads) else []), ""]

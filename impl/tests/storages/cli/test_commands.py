@@ -87,14 +87,18 @@ async def test_a_schema_that_does_not_fit(database: Database, run: Run, version:
         ("sqlite://host/x.db", "names no file. Give sqlite:///PATH"),
         (":memory:", "names no file"),
         ("postgresql://ann:geheim@127.0.0.1:1/x", "does not answer"),
-        ("postgresql://ann:geheim@127.0.0.1:port/x", "cannot be used"),
+        ("postgresql://ann:geheim@127.0.0.1:port/x", "is no DSN that can be read"),
+        ("postgresql://ann:ge@heim@127.0.0.1:1/x", "://ann:…@127.0.0.1:1/x"),
+        ("postgresql://ann:ge/heim@127.0.0.1:1/x", "is no DSN that can be read"),
+        ("postgresql://ann:ge#heim@127.0.0.1:1/x", "is no DSN that can be read"),
+        ("postgresql://ann:ge?heim@127.0.0.1:1/x", "is no DSN that can be read"),
     ],
 )
 async def test_a_dsn_that_is_wrong(run: Run, command: list[str], dsn: str, sentence: str) -> None:
     """Each command says so in one sentence, and no password."""
     ran = await run(*with_dsn(command, dsn))
     assert (ran.code, ran.out, sentence in ran.err, ran.err.count("\n")) == (2, "", True, 1)
-    assert "geheim" not in ran.err
+    assert "heim" not in ran.err
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -106,12 +110,25 @@ async def test_looking_makes_no_file(run: Run, tmp_path: Path, command: list[str
     assert f"There is no file {path}. Correct the path, or make it: `threadclaim migrate`." in ran.err
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+async def test_an_empty_file_is_left_empty(run: Run, tmp_path: Path, command: list[str]) -> None:
+    """It has no schema, and looking makes none."""
+    path = tmp_path / "empty.db"
+    path.touch()
+    ran = await run(*with_dsn(command, str(path)))
+    assert (ran.code, path.stat().st_size) == (1 if command == ["check"] else 2, 0)
+    assert "threadclaim migrate" in ran.err + ran.out
+
+
 @pytest.mark.parametrize("command", [*COMMANDS, ["migrate"]])
 async def test_a_file_that_is_no_database(run: Run, tmp_path: Path, command: list[str]) -> None:
     """It is left as it is; so is a folder."""
     path = tmp_path / "notes.txt"
     path.write_text("no database " * 100, encoding="utf-8")
-    for target, sentence in ((path, "no SQLite database"), (tmp_path, "cannot be opened")):
+    for target, sentence in (
+        (path, "no SQLite database"),
+        (tmp_path, "is no file" if command != ["migrate"] else "cannot be opened"),
+    ):
         ran = await run(*with_dsn(command, str(target)))
         assert (ran.code, ran.out, sentence in ran.err, ran.err.count("\n")) == (2, "", True, 1)
     assert path.read_text(encoding="utf-8").startswith("no database")

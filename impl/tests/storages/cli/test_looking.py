@@ -160,6 +160,17 @@ async def test_any_id_can_be_looked_at(
     assert all(c.isprintable() or c == "\n" for c in shown.out)
 
 
+async def test_no_id_makes_a_line_of_its_own(storage: SqlStorage, database: Database, run: Run) -> None:
+    """Not in a heading, where it would say what is not so."""
+    forged = "t\nstate   idle"
+    workspace = Workspaces(storage).workspace(forged, forged, ANN)
+    await workspace.create_thread(forged)
+    for command in (("threads", database.target), ("show", database.target, forged)):
+        ran = await run(*command)
+        assert ran.code == 0
+        assert ran.out.splitlines()[0].count("t\\nstate   idle") >= 2
+
+
 # ---- One thread's story.
 
 

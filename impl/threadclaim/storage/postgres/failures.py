@@ -92,9 +92,7 @@ def told(failed: DatabaseFailed, dsn: str, *, unheard: bool = False) -> StorageE
 def _other(error: BaseException, where: str) -> StorageError:
     """What is left to be told apart: who is not let in, what is not there, and what is full."""
     if isinstance(error, _UNSUITABLE) or _is_wrong(error):
-        return StorageUnsuitable(
-            f"{where} cannot be used ({error}). Correct the DSN, or what its user may do."
-        )
+        return StorageUnsuitable(_unsuitable(error, where))
     if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
         return StorageUnavailable(f"{where} is read-only, a standby perhaps. Name the primary. ({error})")
     if isinstance(error, asyncpg.InsufficientResourcesError):
@@ -112,6 +110,16 @@ def _other(error: BaseException, where: str) -> StorageError:
     return StorageError(f"{where} refused what it was asked for ({error}).")
 
 
+def _unsuitable(error: BaseException, where: str) -> str:
+    """Why a database cannot be used. What cannot be read of a DSN may be its password, and is not quoted."""
+    if isinstance(error, ValueError) and not isinstance(error, asyncpg.InterfaceError):
+        return (
+            f"{where} is no DSN that can be read. Give postgresql://USER:PASSWORD@HOST:PORT/DATABASE, and "
+            "write what is in a name or a password of @ : / ? # and % as %40 %3A %2F %3F %23 and %25."
+        )
+    return f"{where} cannot be used ({error}). Correct the DSN, or what its user may do."
+
+
 def _is_wrong(error: BaseException) -> bool:
     """Whether the DSN itself is wrong."""
     return isinstance(error, ValueError | asyncpg.exceptions.ClientConfigurationError)
@@ -119,5 +127,6 @@ def _is_wrong(error: BaseException) -> bool:
 
 def without_password(dsn: str) -> str:
     """A DSN as it may be shown."""
-    hidden = re.sub(r"(://[^:/@]*):[^@]*@", r"\1:…@", dsn)
+    # Up to the last @: a password's own should be written %40, and may not be.
+    hidden = re.sub(r"(://[^:/@]*):.*@", r"\1:…@", dsn)
     return re.sub(r"(password=)[^&]*", r"\1…", hidden)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import asyncpg
 
-from threadclaim.errors import RequestError, StorageError
-from threadclaim.limits import check_seconds
+from threadclaim.errors import StorageError
+from threadclaim.limits import check_connections, check_flag, check_seconds
 from threadclaim.storage.common import new_id, to_its_end, utc_now
 from threadclaim.storage.postgres import schema
 from threadclaim.storage.postgres.failures import ERRORS, DatabaseFailed, of_database, told, without_password
@@ -96,9 +96,10 @@ class PostgresStorage(SqlStorage):
             "close_within": close_within,
         }
         for name, seconds in times.items():
-            check_seconds(name, seconds)
-        if connections < 1:
-            raise RequestError(f"connections is {connections!r}. Give 1 at least.")
+            check_seconds(name, seconds, more_than_none=name != "close_within")
+        check_connections(connections)
+        check_flag("prepared", prepared)
+        check_flag("create_schema", create_schema)
         self._dsn = schema.dsn_of(dsn)
         self._connections, self._makes_schema = connections, create_schema
         self._command_timeout, self._acquire_timeout = command_timeout, acquire_timeout
@@ -147,7 +148,11 @@ class PostgresStorage(SqlStorage):
         finally:
             # One that is lost by now is dropped by the pool; whether a commit was heard is known before.
             with suppress(*ERRORS):
-                await pool.release(connection)
+                try:
+                    await pool.release(connection)
+                except asyncio.CancelledError:  # of the pool's own task: it would be nobody's, and not free
+                    connection.terminate()
+                    raise
 
     async def _opened(self) -> "Pool":
         """The pool, opened, of a database whose schema fits."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
 
+from threadclaim.door import check_function
 from threadclaim.errors import StorageUnsuitable
 from threadclaim.events import Envelope
 from threadclaim.limits import check_seconds
@@ -55,7 +56,9 @@ class SqlStorage(ABC):
         new_id: Callable[[], str],
     ) -> None:
         """Nothing is open yet. Raises LimitError for an interval that is no time."""
-        check_seconds("poll_interval", poll_interval)
+        check_seconds("poll_interval", poll_interval, more_than_none=True)
+        check_function("now", now, "nothing, and gives a datetime")
+        check_function("new_id", new_id, "nothing, and gives a new id")
         self._source = Source(now, new_id, texts)
         self._poll_interval = poll_interval
         self._turns, self._wakes = Turns(), Wakes()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from threadclaim.errors import RequestError, StorageError, StorageUnsuitable, WrongType, kind_of
-from threadclaim.limits import check_seconds
+from threadclaim.limits import check_connections, check_seconds
 from threadclaim.storage.common import new_id, utc_now
 from threadclaim.storage.protocol import Scope, Step
 from threadclaim.storage.sql.base import Kept, SqlStorage
@@ -212,10 +212,11 @@ class SqliteStorage(SqlStorage):
         super().__init__(texts=_TEXTS, poll_interval=poll_interval, now=now, new_id=new_id)
         check_seconds("busy_timeout", busy_timeout)
         check_seconds("close_within", close_within)
+        check_connections(connections)
         self._file = file_of(path)
         self._patience, self._close_within = busy_timeout, close_within
         self._writing = _Writing(self._file, busy_timeout)
-        self._places = asyncio.Semaphore(_positive(connections))
+        self._places = asyncio.Semaphore(connections)
         self._idle: list[Worker] = []
         self._workers: list[Worker] = []
         self._is_closed = False
@@ -309,6 +310,10 @@ def file_of(path: str | os.PathLike[str]) -> str:
         raise RequestError(
             f"{path!r} names no file. Give the path of one; without a file, use an InMemoryStorage."
         )
+    if "\0" in file:
+        raise RequestError(f"{path!r} is no file's path: it has a NUL. Give one without.")
+    if file.startswith(("postgres://", "postgresql://")):
+        raise RequestError("This is a DSN of PostgreSQL's, and no path. Make a PostgresStorage of it.")
     if file.startswith("sqlite:"):
         raise RequestError(f"{file!r} is a DSN, and no path. Give the path of the file, without `sqlite:`.")
     return file if file.startswith("file:") else str(Path(file).absolute())
@@ -320,13 +325,6 @@ def _text_of(path: object) -> str:
     if not isinstance(file, str):
         raise WrongType(f"The path is {kind_of(path)}. Give the path of a file, as text or a Path.")
     return file
-
-
-def _positive(connections: int) -> int:
-    """Accept a number of connections; raises RequestError for one that is none."""
-    if connections < 1:
-        raise RequestError(f"connections is {connections!r}. Give 1 at least.")
-    return connections
 
 
 async def in_file(path: str | os.PathLike[str], job: Job[T], patience: float = 30.0) -> T:
