@@ -13,7 +13,7 @@ from conformance.world.process import THREAD
 from conformance.world.world import World
 from threadclaim import steps
 from threadclaim.claimant import Claimant
-from threadclaim.events import Envelope, RequestAnswered
+from threadclaim.events import Envelope, Request, RequestAnswered
 from threadclaim.plan import ResumePlan
 from threadclaim.run import RunInput
 from threadclaim.steps.commands import commit_answers
@@ -42,7 +42,10 @@ class ReplyAnyhow(steps.Reply):
 def _answered_anew(run: Run, event: RequestAnswered, envelope: Envelope) -> Run:
     """The run with the answer that came last, though another came first."""
     answers = {**run.answers, event.request_id: Answered(event.answer, envelope.actor, envelope.seq)}
-    return replace(run, answers=answers, status=RunStatus.ANSWERED)
+    asked = run.requests
+    if event.request_id not in {request.id for request in asked}:  # nobody has asked it: so it is now
+        asked = (*asked, Request(event.request_id, "question", "ask"))
+    return replace(run, answers=answers, requests=asked, status=RunStatus.ANSWERED)
 
 
 def _reply_anyhow(put: Put) -> None:

@@ -150,7 +150,7 @@ async def _send(
     step = SendOnly(thread_id, message, workspace.actor)
     try:
         posted = await runner._means.storage.transact(workspace.scope, step)
-    except Exception:
+    except (Exception, asyncio.CancelledError):
         runner._break_off(workspace.scope, thread_id, NOTHING_READ)
         raise
     claimant = AskingLate(runner._means, workspace.scope, thread_id)

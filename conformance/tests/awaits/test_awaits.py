@@ -28,13 +28,15 @@ def run(storage: str, scenario: str, path: Path) -> tuple[int, Console]:
 
 
 async def found(kind: str) -> dict[str, list[Await]]:
-    """The awaits of each scenario, each found twice."""
+    """The awaits of each scenario, found twice in a row: a storage may open a connection more before that."""
     numbering = Numbering()
     numbering.install(asyncio.get_running_loop())
+    listed: list[list[list[Await]]] = []
     async with under_test(kind) as tested:
-        twice = [[await list_awaits(each, tested, numbering) for each in SCENARIOS] for _ in range(2)]
-    assert twice[0] == twice[1]
-    return dict(zip([each.name for each in SCENARIOS], twice[0], strict=True))
+        while len(listed) < 2 or listed[-1] != listed[-2]:
+            assert len(listed) < 6, "They are others each time."
+            listed.append([await list_awaits(each, tested, numbering) for each in SCENARIOS])
+    return dict(zip([each.name for each in SCENARIOS], listed[-1], strict=True))
 
 
 def test_awaits_are_found() -> None:

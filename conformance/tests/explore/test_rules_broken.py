@@ -34,7 +34,7 @@ from threadclaim.thread import Run
 from threadclaim.turn import Facts, Outcome, Steering, TurnInput
 from threadclaim.workspace import Workspace
 
-WALKS = 400
+WALKS = 800
 """Within so many walks each is caught; a profile of a pull request has more."""
 
 Break = Callable[[pytest.MonkeyPatch], None]
