@@ -463,6 +463,23 @@ async def test_cancelled_reads_leave_no_transaction(
         await until(is_quiet)
 
 
+async def test_a_connection_whose_release_is_cancelled_is_dropped(
+    scope: Scope, open_server: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a loop that ends cancels the pool's own tasks: it would be nobody's, and never free."""
+    storage = open_server(connections=1, acquire_timeout=1.0)
+    await storage.transact(scope, append)
+
+    async def cancelled(*_: object, **__: object) -> None:
+        raise asyncio.CancelledError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(asyncpg.pool.Pool, "release", cancelled)
+        with pytest.raises(asyncio.CancelledError):
+            await storage.stranded(scope)
+    assert await storage.transact(scope, append) == 2
+
+
 async def test_a_lease_counts_from_when_its_scope_was_locked(
     scope: Scope, open_server: Open, made: PostgresDatabase
 ) -> None:

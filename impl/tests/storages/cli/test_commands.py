@@ -4,6 +4,7 @@ import sqlite3
 import subprocess
 import sys
 import tomllib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,21 @@ async def test_an_empty_file_is_left_empty(run: Run, tmp_path: Path, command: li
     ran = await run(*with_dsn(command, str(path)))
     assert (ran.code, path.stat().st_size) == (1 if command == ["check"] else 2, 0)
     assert "threadclaim migrate" in ran.err + ran.out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+async def test_a_database_without_the_schema_is_given_none(
+    run: Run, tmp_path: Path, command: list[str]
+) -> None:
+    """By looking, though it has no tables at all, and a storage would make them."""
+    path = tmp_path / "bare.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+    assert path.stat().st_size > 0
+    ran = await run(*with_dsn(command, str(path)))
+    assert ran.code != 0
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == []
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, ["migrate"]])
