@@ -162,7 +162,7 @@ class Controls:
         with tempfile.TemporaryDirectory(prefix="control-") as folder:
             cfg = Path(folder) / case.cfg.name
             cfg.write_text(control_cfg(case.cfg.read_text(encoding="utf-8"), constants), encoding="utf-8")
-            control = Control(case, await self.check(replace(job_of(case), cfg=cfg), tools))
+            control = Control(case, await self.check(replace(job_of(case), cfg=cfg, quick=False), tools))
         result = control.result
         watch.ended(case.slug, f"{result.verdict.value}, {result.distinct:,} states", ok=control.ok)
         return control

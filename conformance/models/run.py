@@ -72,7 +72,10 @@ async def run_cases(cases: Sequence[Case], means: Means, watch: Watch) -> list[C
 
 
 def job_of(case: Case) -> Job:
-    """What TLC is to run for a case: with coverage for a model, for only there must every action fire."""
+    """What TLC is to run for a case: with coverage for a model, for only there must every action fire.
+
+    A model is searched to its end; what ends with a counterexample is over before Java has compiled much.
+    """
     return Job(
         module=case.module,
         cfg=case.cfg,
@@ -80,6 +83,7 @@ def job_of(case: Case) -> Job:
         workers=case.entry.workers,
         memory_mb=case.entry.memory_mb,
         coverage=isinstance(case.entry, Model),
+        quick=not isinstance(case.entry, Model),
     )
 
 

@@ -50,7 +50,7 @@ def test_progress_in_a_terminal(bench: Bench) -> None:
 
 
 def test_what_tlc_is_asked(bench: Bench) -> None:
-    """A model runs with coverage, a mutant without; both find the modules of spec/."""
+    """A model runs to its end, with coverage; a mutant not, without; both find the modules of spec/."""
     bench.edit(
         "models.yaml", "    tier: nightly\n", "    tier: nightly\n    seconds: 7\n    memory_mb: 512\n"
     )
@@ -59,6 +59,7 @@ def test_what_tlc_is_asked(bench: Bench) -> None:
     assert [job.cfg.stem for job in bench.tlc.jobs][-1] == "MaxIsReached"
     assert bench.tlc.timeouts == [300, 300, 300, 35]
     assert (jobs["Counter"].coverage, jobs["NoRoom"].coverage) == (True, False)
+    assert (jobs["Counter"].quick, jobs["NoRoom"].quick) == (False, True)
     assert jobs["NoRoom"].module == bench.spec / "mutants" / "Mutants.tla"
     assert jobs["NoRoom"].library == (bench.spec,)
     assert (jobs["MaxIsReached"].memory_mb, jobs["MaxIsReached"].check_deadlock) == (512, False)
