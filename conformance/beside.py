@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from conformance.actions import ACTIONS, Done, ImpossibleError
+from conformance.actions import ACTIONS, Done, Either, ImpossibleError, Ways
 from conformance.between import LOOKS, Between
 from conformance.model.model import Model
 from conformance.model.state import State
@@ -51,6 +51,11 @@ def parts(variant: str) -> tuple[str, list[Step]]:
     """What `apart` put together."""
     own, *others = variant.split(MEANWHILE)
     return own, [Step(*other.split("/", 2)) for other in others]
+
+
+def _ways(done: Ways) -> Sequence[Done]:
+    """What a step may have amounted to."""
+    return done if isinstance(done, Either) else [done]
 
 
 def merged(one: Done, other: Done) -> Iterator[Done]:
@@ -168,7 +173,7 @@ class Beside:
         """Do a step in the world; what it amounts to, in each order that it may have come in."""
         own, others = parts(variant)
         if not others:
-            return [ACTIONS[action].do(self.world, actor, own)]
+            return _ways(ACTIONS[action].do(self.world, actor, own))
         meanwhile: list[tuple[str, str]] = []
         undone: list[ImpossibleError] = []
         may_come = self.between(action, actor)
@@ -182,8 +187,8 @@ class Beside:
                 except ImpossibleError as error:
                     undone.append(error)
                     return
-                meanwhile.extend(done)
-                may_come.go_on(done)
+                meanwhile.extend(_ways(done)[0])
+                may_come.go_on(_ways(done)[0])
 
         self.world.between = between
         try:
@@ -193,7 +198,7 @@ class Beside:
         for error in undone:
             if not error.is_known:
                 raise UndoneError(f"The model allows it, and the world cannot: {error}") from error
-        return list(self._orders(action, actor, done, meanwhile))
+        return [order for way in _ways(done) for order in self._orders(action, actor, way, meanwhile)]
 
     def _orders(self, action: str, actor: str, done: Done, meanwhile: Done) -> Iterator[Done]:
         """The orders in which a step's actions may have come, and those between its effect and its answer.

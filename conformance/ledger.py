@@ -11,6 +11,7 @@ from conformance.model.state import State
 from conformance.world.process import THREAD
 from conformance.world.world import World
 from threadclaim.events import (
+    Deny,
     Envelope,
     MessagePosted,
     Reply,
@@ -110,10 +111,15 @@ def _wrong_facts(entries: Sequence[Envelope]) -> Iterator[str]:
 def _wrong_replies(entries: Sequence[Envelope]) -> Iterator[str]:
     """The answers that a message is said to have given, in other words than its own."""
     texts = {entry.seq: entry.event.text for entry in entries if isinstance(entry.event, MessagePosted)}
+    kinds: dict[str, str] = {}
     for entry in entries:
         match entry.event:
-            case RequestAnswered(message_seq=int() as seq, answer=answer) if answer != Reply(texts[seq]):
-                yield f"The log has {answer} as the answer of {texts[seq]!r}."
+            case RunPaused(requests=requests):
+                kinds |= {request.id: request.kind for request in requests}
+            case RequestAnswered(request_id=request_id, message_seq=int() as seq, answer=answer):
+                expected = Deny if kinds[request_id] == "approval" else Reply
+                if answer != expected(texts[seq]):
+                    yield f"The log has {answer} as the answer of {texts[seq]!r}."
             case _:
                 pass
 

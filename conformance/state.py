@@ -97,6 +97,7 @@ class Reader:
                 self._explain(process)
         if world.loop.timers:
             self._explain_timers()
+            self._expect_in_time(holder)
         return (
             self._counted_log,
             self.position(asked),
@@ -150,6 +151,15 @@ class Reader:
             if timer not in known and timer.task not in known:
                 raise WorldError(f"{timer.owner} has a timer that nothing explains: {timer!r}.")
 
+    def _expect_in_time(self, holder: str | None) -> None:
+        """Expect no holder to count on its claim for longer than storage has it."""
+        until = None if holder is None else self.world.storage.until(SCOPE, lease_name(THREAD))
+        for name, _, slot in self._slots:
+            claim = None if slot.claimant is None or slot.claimant.holder != holder else slot.claimant._claim
+            counted = None if claim is None or claim.lost or claim._deadline is None else claim._deadline
+            if until is not None and counted in self.world.loop.timers and counted.when() > until:
+                raise WorldError(f"{name} counts on its claim for {counted.when() - until} s too long.")
+
     def _run(self, thread: Thread, holders: dict[str, str], tasks: dict[str, Task]) -> Run:
         """The thread's run; by nobody once its task has let go of it."""
         run = thread.run
@@ -179,6 +189,8 @@ class Reader:
         """A task whose run goes on, or whose end is to be recorded."""
         if slot.run is None:
             raise WorldError(f"{slot.name} waits, and for no call that is known.")
+        if slot.claimant is not None and slot.claimant.run is not None and slot.claimant.run.ended.done():
+            raise WorldError(f"The run in {slot.name} is said to be over before its end is recorded.")
         fed = frozenset(map(self.position, slot.run.delivered))
         pos = max((self.position(slot.input_seq), *fed))
         return IDLE._replace(at=slot.trying or "running", pos=pos, fed=fed)

@@ -6,8 +6,16 @@ then does may be another action, or no other than it was: what it gives names wh
 
 from collections.abc import Mapping
 
-from conformance.actions.at import Action, At, Done, ImpossibleError
-from conformance.actions.claims import CANCELLED_READING, UNREAD, going_on, let_go, lose_claim, renew
+from conformance.actions.at import Action, At, Done, Either, ImpossibleError, Ways
+from conformance.actions.claims import (
+    CANCELLED_HEARING,
+    CANCELLED_READING,
+    UNREAD,
+    going_on,
+    let_go,
+    lose_claim,
+    renew,
+)
 from conformance.actions.commands import CANCELLED, HEARD, UNHEARD, answer, ask, note, post, send
 from conformance.actions.faults import (
     cancel,
@@ -20,15 +28,28 @@ from conformance.actions.faults import (
     release_fails,
     restart,
 )
-from conformance.actions.looks import look_again, look_fails, recover
-from conformance.actions.runs import ARRIVES, FAILED, deliver, end_fails, end_run, pause
+from conformance.actions.looks import UNLISTED, look_again, look_fails, recover
+from conformance.actions.runs import ARRIVES, DROPPED, FAILED, deliver, end_fails, end_run, pause
+from conformance.world.agent import RAISED
 from threadclaim.steps import Abandon, Claim, CountTaken, Release, Replan, Reply, StartRun
 
-__all__ = ["ACTIONS", "CANCELLED", "UNHEARD", "Action", "At", "Done", "ImpossibleError", "going_on"]
+__all__ = [
+    "ACTIONS",
+    "CANCELLED",
+    "UNHEARD",
+    "Action",
+    "At",
+    "Done",
+    "Either",
+    "ImpossibleError",
+    "Ways",
+    "going_on",
+]
 
 COMMANDED = (HEARD, HEARD, CANCELLED, UNHEARD)
-ENDS = ("completed", "failed", "stopped", "lost")
-READS = ("",) * 6 + (UNREAD, CANCELLED_READING)
+ENDS = ("completed", "failed", "stopped", "lost", *sorted(RAISED))
+HEARS = ("",) * 12 + CANCELLED_HEARING
+READS = (*HEARS, UNREAD, CANCELLED_READING, UNREAD, CANCELLED_READING)
 
 ACTIONS: Mapping[str, Action] = {
     action.name: action
@@ -42,8 +63,8 @@ ACTIONS: Mapping[str, Action] = {
         Action("Refused", "task", going_on("Refused", Claim)),
         Action("NothingAsked", "task", going_on("NothingAsked", Claim)),
         Action("Replan", "task", going_on("Replan", Replan), READS),
-        Action("Abandon", "task", going_on("Abandon", Abandon)),
-        Action("StartRun", "task", going_on("StartRun", StartRun)),
+        Action("Abandon", "task", going_on("Abandon", Abandon), HEARS),
+        Action("StartRun", "task", going_on("StartRun", StartRun), HEARS),
         Action("Reply", "task", going_on("Reply", Reply), READS),
         Action("CountTaken", "task", going_on("CountTaken", CountTaken)),
         Action(
@@ -53,12 +74,12 @@ ACTIONS: Mapping[str, Action] = {
         ),
         Action("Renew", "task", renew, ("", "", "failed")),
         Action("LoseClaim", "task", lose_claim),
-        Action("Deliver", "task", deliver, ("", "", "", ARRIVES, FAILED)),
+        Action("Deliver", "task", deliver, ("", "", "", "", ARRIVES, FAILED, DROPPED)),
         Action("EndRun", "task", end_run, ENDS),
         Action("Pause", "task", pause),
         Action("Release", "task", going_on("Release", Release)),
         Action("LookAgain", "process", look_again),
-        Action("Recover", "task", recover),
+        Action("Recover", "task", recover, ("", "", "", UNLISTED)),
         Action(
             "Cancel",
             "task",

@@ -18,11 +18,21 @@ from threadclaim.steps import (
     StartRun,
 )
 
+HEARING = "cancelled hearing"
+"""How variants begin in which the caller is cancelled in the midst of hearing."""
+
 Done = Sequence[tuple[str, str]]
 """The actions of the model that a step of the world amounted to, in order, each with its actor.
 
 None of them if it changed nothing that the model holds.
 """
+
+
+class Either(tuple[Done, ...]):  # noqa: SLOT001  # a tuple has none either
+    """What a step may have amounted to, one way or another: the state that the world is in says which."""
+
+
+Ways = Done | Either
 
 
 class ImpossibleError(Exception):
@@ -44,13 +54,19 @@ class Action:
     """How the world does an action of the model.
 
     `by` is who does it: a task, a process, or nobody; `do` does it, given the world, the actor, and one of
-    `variants`, the ways in which it can come about. (Which code does it, `conformance.names` says.)
+    `variants`, the ways in which it can come about. (Which code does it, `conformance.names` says.) Between
+    another's effect and its answer it comes about as one of the `plain` ones, which amount to one thing.
     """
 
     name: str
     by: str
-    do: Callable[[World, str, str], Done]
+    do: Callable[[World, str, str], Ways]
     variants: tuple[str, ...] = ("",)
+
+    @property
+    def plain(self) -> tuple[str, ...]:
+        """The variants of which it is clear what they amount to."""
+        return tuple(variant for variant in self.variants if not variant.startswith(HEARING))
 
 
 class At:
@@ -132,6 +148,8 @@ class At:
         def hear(stop: asyncio.Task[bool]) -> None:
             if not stop.cancelled() and stop.result() is not is_running:
                 wrong.append(f"stop() of {self.task} says {stop.result()}; it ran: {is_running}.")
+            if claimant.is_running:
+                wrong.append(f"stop() of {self.task} is over before the run's end is recorded.")
 
         stop = self.process.runner.stop(self.world.workspace_of(self.process), THREAD)
         self.world.loop.start(stop, self.process.name).add_done_callback(hear)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from conformance.actions.at import At, Done
+from conformance.actions.at import HEARING, At, Done, Either, Ways
 from conformance.world.gates import Call, StorageDownError
 from conformance.world.world import World
 from threadclaim.steps import (
@@ -18,15 +18,20 @@ from threadclaim.steps import (
 UNREAD, CANCELLED_READING = "unread", "cancelled reading"
 """How the history that a plan then needs is read: not at all; or with the caller cancelled as it waits."""
 
+CANCELLED_HEARING = tuple(f"{HEARING} {callbacks}" for callbacks in (0, 1, 2, 3, 5, 8))
+"""The caller is cancelled once so many callbacks were made of what an answer brings about."""
 
-def going_on(action: str, *steps: type[object]) -> Callable[[World, str, str], Done]:
+
+def going_on(action: str, *steps: type[object]) -> Callable[[World, str, str], Ways]:
     """Do the call that a task waits in, which must be of one of `steps`."""
 
-    def do(world: World, task: str, variant: str) -> Done:
+    def do(world: World, task: str, variant: str) -> Ways:
         at = At(world, action, task)
         call = at.pending(*steps)
         if variant in {UNREAD, CANCELLED_READING}:
             return reading(at, call, variant)
+        if variant in CANCELLED_HEARING:
+            return hearing(at, call, int(variant.rpartition(" ")[2]))
         return [(at.go_on(call), task)]
 
     return do
@@ -50,13 +55,36 @@ def reading(at: At, call: Call, variant: str) -> Done:
     return [(each, at.task) for each in [name, *found]]
 
 
+def hearing(at: At, call: Call, callbacks: int) -> Ways:
+    """Do a call, and cancel the caller in the midst of what its answer brings about.
+
+    It comes before what the claimant does next, and breaks it off; or as that waits, and it is done first.
+    """
+    caller = at.slot.caller
+    if caller is None or caller.done():
+        return [(at.go_on(call), at.task)]
+    call.as_heard = callbacks, caller.cancel
+    heard = at.go_on(call)
+    if heard not in GOES_ON:
+        return [(heard, at.task)]
+    then = at.process.call_of(at.slot)
+    if then is not None and not isinstance(then.step, Release):
+        return [(heard, at.task), *break_off(at, at.go_on(then))]
+    cancelled = ("Cancel", at.task)
+    return Either(([(heard, at.task)], [(heard, at.task), cancelled], [cancelled]))
+
+
+GOES_ON = frozenset({"Claim", "Replan", "Abandon", "Reply"})
+"""What a claimant hears of that goes on to something that its caller's cancellation can keep it from."""
+
+
 def renew(world: World, task: str, variant: str) -> Done:
     """Let a renewal come, and be heard of; or fail, which changes nothing."""
     at = At(world, "Renew", task)
     claimant = at.slot.claimant
     if claimant is None:
         raise at.impossible("it holds no claim")
-    claim = claimant._claim
+    claim, asked_at = claimant._claim, world.loop.time()
     at.fire(world.loop.timer_of(claim._renewals, besides=claim._deadline), "a renewal")
     call = at.process.renewal_of(at.slot)
     if call is None:
@@ -66,6 +94,8 @@ def renew(world: World, task: str, variant: str) -> Done:
         return []
     at.let(call)
     if call.result:
+        if claim._deadline is None or claim._deadline.when() < asked_at + claim.ttl:
+            world.told.wrong.append(f"{task} has renewed its claim, and counts on it for no longer.")
         return [("Renew", task)]
     return stop(at, "LoseClaim")
 

@@ -5,7 +5,7 @@ from conformance.world.gates import Call, StorageDownError
 from conformance.world.process import THREAD
 from conformance.world.world import World
 from threadclaim.errors import RequestError
-from threadclaim.events import MessagePosted, RequestAnswered
+from threadclaim.events import Approve, MessagePosted, Request, RequestAnswered
 from threadclaim.events import Reply as ReplyTo
 
 HEARD, CANCELLED, UNHEARD = "", "cancelled", "unheard"
@@ -41,12 +41,17 @@ def answer(world: World, task: str, variant: str) -> Done:
     workspace = world.workspace_of(at.process)
     if run is None or not run.open_requests:
         # Where no request is open an answer is refused, and has changed nothing.
-        late = {request.id: ReplyTo("late") for request in run.requests} if run is not None else {}
+        late = {} if run is None else {request.id: _fitting(request, "late") for request in run.requests}
         call = at.command(at.process.runner.answer(workspace, THREAD, late or {"unasked": ReplyTo("so")}))
         at.let(call)
         return [] if isinstance(call.error, RequestError) else [("Answer", task)]
-    answers = {request.id: ReplyTo("so") for request in run.open_requests}
+    answers = {request.id: _fitting(request, "so") for request in run.open_requests}
     return commanded(at, at.command(at.process.runner.answer(workspace, THREAD, answers)), "Answer", variant)
+
+
+def _fitting(request: Request, text: str) -> Approve | ReplyTo:
+    """An answer that fits a request."""
+    return Approve() if request.kind == "approval" else ReplyTo(text)
 
 
 def ask(world: World, task: str, variant: str) -> Done:

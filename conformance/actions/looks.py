@@ -54,7 +54,7 @@ def free_slot(process: Process, name: str = "") -> Slot:
 def sweep(world: World, process: Process, slot: Slot, action: str, actor: str) -> Done:
     """Have a process sweep the workspace, as a caller of its."""
     world.command(process, slot, process.runner.recover(world.workspace_of(process)))
-    call = process.call("stranded")
+    call = process.call_of(slot)
     if call is None:
         raise ImpossibleError(action, process.name, "its sweep lists nothing")
     world.answer(process, call)
@@ -65,8 +65,19 @@ def sweep(world: World, process: Process, slot: Slot, action: str, actor: str) -
     return [] if action == "Recover" else [(action, actor), ("NothingAsked", slot.name)]
 
 
-def recover(world: World, task: str, _: str) -> Done:
+UNLISTED = "unlisted"
+"""A sweep whose list fails: its caller is to hear of that, and nothing has changed."""
+
+
+def recover(world: World, task: str, variant: str) -> Done:
     """Sweep the workspace."""
     at = At(world, "Recover", task)
     at.idle()
+    if variant == UNLISTED:
+        call = at.command(at.process.runner.recover(world.workspace_of(at.process)))
+        at.let(call, error=StorageDownError(), effect=False)
+        caller = at.slot.caller
+        if caller is None or not caller.done() or caller.cancelled() or caller.exception() is None:
+            world.told.wrong.append(f"The sweep of {task} could list nothing, and its caller is not told.")
+        return []
     return sweep(world, at.process, at.slot, "Recover", task)

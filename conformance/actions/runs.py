@@ -8,8 +8,11 @@ from threadclaim.steps import (
     EndRun,
 )
 
-ARRIVES, FAILED = "arrives", "failed"
-"""How a watcher's read goes: a message comes that the agent does not take yet; or it fails."""
+ARRIVES, FAILED, DROPPED = "arrives", "failed", "dropped"
+"""How a watcher's read goes: a message comes that the agent does not take yet; or it fails.
+
+Or the agent takes it with a request that is dropped.
+"""
 
 
 def deliver(world: World, task: str, variant: str) -> Done:
@@ -27,11 +30,14 @@ def deliver(world: World, task: str, variant: str) -> Done:
     if call is not None and isinstance(call.step, Envelope):
         at.let(call, error=StorageDownError() if variant == FAILED else None, effect=False)
     elif not arrived:
-        raise at.impossible("its watcher has found no message")
+        raise at.impossible("its watcher has found no message", is_known=run.has_dropped)
     if variant in {ARRIVES, FAILED}:  # the agent has been given nothing
         return []
     before = len(run.delivered)
-    run.take()
+    if variant == DROPPED:
+        run.drop()
+    else:
+        run.take()
     at.rest()
     return [("Deliver", task)] * (len(run.delivered) - before)
 

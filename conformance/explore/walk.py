@@ -43,7 +43,7 @@ def meanwhile_of(beside: Beside, action: str, actor: str, rng: random.Random) ->
         step = next((step for step in found if between.lets(*step)), None)
         if step is None:
             break
-        steps.append(Step(*step, rng.choice(ACTIONS[step[0]].variants)))
+        steps.append(Step(*step, rng.choice(ACTIONS[step[0]].plain)))
         between.go_on([step])
         if rng.random() > GOES_ON_BETWEEN:
             break

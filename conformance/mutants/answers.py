@@ -6,7 +6,7 @@ from dataclasses import replace
 import threadclaim.claimant
 import threadclaim.runner
 import threadclaim.thread
-from conformance.actions import ACTIONS, Action, Done, ImpossibleError
+from conformance.actions import ACTIONS, Action, ImpossibleError, Ways
 from conformance.mutants.twin import Put, Twin
 from conformance.world.agent import SteppedRun
 from conformance.world.process import THREAD
@@ -91,7 +91,7 @@ def _answer_anyhow(put: Put) -> None:
 _answer = ACTIONS["Answer"]
 
 
-def _answer_no_run_that_goes_on(world: World, task: str, variant: str) -> Done:
+def _answer_no_run_that_goes_on(world: World, task: str, variant: str) -> Ways:
     """Answer what is open, or what nobody has asked.
 
     Of a run that goes on the mutant has an answered one that still is its task's, which no log can tell.

@@ -8,7 +8,7 @@ import conformance.beside
 import conformance.state
 import threadclaim.claimant
 import threadclaim.runner
-from conformance.actions import ACTIONS, Action, At, Done, going_on
+from conformance.actions import ACTIONS, Action, At, Ways, going_on
 from conformance.model.state import IDLE, Run, Task
 from conformance.mutants.cursors import SendOnly
 from conformance.mutants.twin import Put, Twin
@@ -228,7 +228,7 @@ class TakersReader(Reader):
 _claim = ACTIONS["Claim"]
 
 
-def _claim_and_take(world: World, task: str, variant: str) -> Done:
+def _claim_and_take(world: World, task: str, variant: str) -> Ways:
     """Claim, and take what the turn is planned to consume."""
     done = _claim.do(world, task, variant)
     at = At(world, "Claim", task)

@@ -3,7 +3,7 @@
 import conformance.beside
 import threadclaim.claimant
 import threadclaim.runner
-from conformance.actions import ACTIONS, Action, Done, ImpossibleError
+from conformance.actions import ACTIONS, Action, ImpossibleError, Ways
 from conformance.mutants.leaving import Telling, asked_now
 from conformance.mutants.readers import OwnersReader, holder
 from conformance.mutants.twin import Put, Twin
@@ -204,7 +204,7 @@ def _run_id_as_holder(put: Put) -> None:
 _release_fails = ACTIONS["ReleaseFails"]
 
 
-def _release_fails_of_its_own(world: World, task: str, variant: str) -> Done:
+def _release_fails_of_its_own(world: World, task: str, variant: str) -> Ways:
     """Fail a release without effect only of its own claim: the mutant has another's dead by that."""
     claimant = world.process_of(task).slot(task).claimant
     held_by = world.loop.run(world.storage.transact(SCOPE, holder))

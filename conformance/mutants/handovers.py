@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import threadclaim.claimant
 import threadclaim.runner
-from conformance.actions import ACTIONS, Action, At, Done
+from conformance.actions import ACTIONS, Action, At, Ways
 from conformance.model.state import Run as RunOf
 from conformance.model.state import Task
 from conformance.mutants.asking import AskForAll
@@ -139,7 +139,7 @@ async def _release_and_ask(claimant: Claimant, leaving: Leaving) -> Left | None:
 _RELEASE = ACTIONS["Release"]
 
 
-def _release_then_ask(world: World, task: str, variant: str) -> Done:
+def _release_then_ask(world: World, task: str, variant: str) -> Ways:
     """Release, and ask: to the mutant it is one transaction."""
     done = _RELEASE.do(world, task, variant)
     at = At(world, "Release", task)

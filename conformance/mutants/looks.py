@@ -1,11 +1,12 @@
 """Twins whose looks and sweeps do not come, or come otherwise; and to whom a run is nobody's business."""
 
+import asyncio
 from unittest.mock import patch
 
 import threadclaim.looks
 import threadclaim.storage.memory_scope
 import threadclaim.storage.sql.transaction
-from conformance.actions import ACTIONS, Action, Done
+from conformance.actions import ACTIONS, Action, Ways
 from conformance.mutants.asking import AskForAll
 from conformance.mutants.twin import Put, Twin
 from conformance.world.durable import DurableWorldStorage
@@ -13,7 +14,7 @@ from conformance.world.memory import StorageOfAWorld, WorldStorage
 from conformance.world.process import THREAD
 from conformance.world.world import SCOPE, World
 from threadclaim import steps
-from threadclaim.claimant import Claimant
+from threadclaim.claimant import Claimant, as_failure
 from threadclaim.handover import ALL, Leaving, Left
 from threadclaim.plan import LeavePlan, View, plan
 from threadclaim.run import RunHandle
@@ -78,14 +79,17 @@ def _take_unread(runner: Runner, scope: Scope, thread_id: str, asked: int) -> No
 
 async def _sweeps_nothing(runner: Runner, workspace: Workspace) -> list[RunHandle]:
     """List the threads, and carry out none."""
-    await runner._means.storage.stranded(workspace.scope)
+    try:
+        await runner._means.storage.stranded(workspace.scope)
+    except asyncio.CancelledError as error:  # nobody cancels a caller as its sweep lists
+        raise as_failure(error) from error
     return []
 
 
 _restart = ACTIONS["Restart"]
 
 
-def _restart_unswept(world: World, process: str, variant: str) -> Done:
+def _restart_unswept(world: World, process: str, variant: str) -> Ways:
     """Start a process, whose sweep claims nothing; with nothing left, the library's would not either."""
     is_left = world.loop.run(world.storage.stranded(SCOPE)).left
     done = _restart.do(world, process, variant)
@@ -109,7 +113,7 @@ def _ask_as_they_list(put: Put) -> None:
         put(kind, "stranded", _asks_for_all)
 
 
-def _restart_unasking(world: World, process: str, variant: str) -> Done:
+def _restart_unasking(world: World, process: str, variant: str) -> Ways:
     """Start a process, whose sweep asks for nothing: the mutant's only asks in `Recover`."""
     kind = type(world.storage)
     with patch.object(kind, "stranded", _stranded[kind]):

@@ -5,7 +5,7 @@ stop, and never make the write. In the world it waits in the write already, whic
 is lost, whether the runner has a fence or not.
 """
 
-from conformance.actions import ACTIONS, Action, At, Done
+from conformance.actions import ACTIONS, Action, At, Ways
 from conformance.world.gates import Call
 from conformance.world.process import THREAD
 from conformance.world.world import World
@@ -25,7 +25,7 @@ def _write_of(at: At) -> tuple[Claimant, Call] | None:
     return (at.slot.claimant, call) if is_write else None
 
 
-def _let_go_at_its_write(world: World, task: str, variant: str) -> Done:
+def _let_go_at_its_write(world: World, task: str, variant: str) -> Ways:
     """Let a claim end by its holder's clock."""
     at = At(world, "LetGo", task)
     if (waits := _write_of(at)) is None:
@@ -36,7 +36,7 @@ def _let_go_at_its_write(world: World, task: str, variant: str) -> Done:
     return [("LetGo", task)]
 
 
-def _lose_claim_at_its_write(world: World, task: str, variant: str) -> Done:
+def _lose_claim_at_its_write(world: World, task: str, variant: str) -> Ways:
     """Let a renewal find its claim gone."""
     at = At(world, "LoseClaim", task)
     if (waits := _write_of(at)) is None:

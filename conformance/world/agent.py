@@ -8,10 +8,16 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
-from threadclaim.events import Envelope, MessagePosted, Reply, Request
+from threadclaim.events import Deny, Envelope, MessagePosted, Reply, Request
 from threadclaim.turn import Completed, Facts, Failed, Outcome, Paused, Steering, Stopped, TurnInput
+
+Kind = Literal["question", "approval"]
+
+RAISES, CANCELS_ITSELF = "raises", "cancels itself"
+RAISED = frozenset({RAISES, CANCELS_ITSELF})
+"""Ends of a turn that are failures, though it does not say so: an error, or a cancellation of its own."""
 
 
 @dataclass(slots=True)
@@ -24,6 +30,8 @@ class Told:
     """How the segments of each run were told to end, by the run's id; "" for one that was told nothing."""
     wrong: list[str] = field(default_factory=list)
     """What no agent may be told, in sentences: a message twice in one run, say."""
+    pauses: int = 0
+    """How many requests were asked: every second is an approval."""
 
     def begin(self, turn: TurnInput) -> None:
         """A turn is told of its prompt and its answers."""
@@ -33,11 +41,22 @@ class Told:
         if set(turn.answers) != {request.id for request in turn.requests}:
             self.wrong.append(f"The run {turn.run_id} was given other answers than it has requests.")
         texts = [message.event.text for message in turn.prompt if isinstance(message.event, MessagePosted)]
-        if any(answer.answer == Reply(text) for answer in turn.answers.values() for text in texts):
+        given = [answer.answer for answer in turn.answers.values()]
+        if any(answer in {Reply(text), Deny(text)} for answer in given for text in texts):
             self.wrong.append(f"The run {turn.run_id} was given a reply as its prompt too.")
+        for request in turn.requests:
+            answered = turn.answers.get(request.id)
+            if answered is not None and isinstance(answered.answer, Reply) != (request.kind == "question"):
+                self.wrong.append(f"The {request.kind} of {turn.run_id} has {answered.answer} as its answer.")
+
+    def asks(self) -> Kind:
+        """The kind of the next request."""
+        self.pauses += 1
+        return "question" if self.pauses % 2 else "approval"
 
     def end(self, turn: TurnInput, kind: str) -> None:
-        """A turn is told how to end."""
+        """A turn is told how to end: whatever it raises, it failed."""
+        kind = "failed" if kind in RAISED else kind
         self.ends[turn.run_id].add(kind)
         self.ends[turn.run_id].discard("")
 
@@ -52,7 +71,8 @@ class Told:
 class AgentRun(Protocol):
     """A run that goes on: what it was given, and how it will end.
 
-    `delivered` are the seqs of the steering that its model has been given, in requests that were answered.
+    `delivered` are the seqs of the steering that its model has been given, in requests that were answered,
+    but for what came after one that was dropped with its request.
     """
 
     steering: Steering
@@ -65,8 +85,18 @@ class AgentRun(Protocol):
     def take(self) -> None:
         """Make a request of the model, which carries what has arrived. ThreadClaim!Deliver."""
 
+    @property
+    def has_dropped(self) -> bool:
+        """Whether it has dropped a request that carried a message."""
+
+    def drop(self) -> None:
+        """Make such a request, if it can, and drop it: what it carried is not delivered."""
+
     def end(self, kind: str) -> None:
-        """End as `completed`, `failed` or `paused`; what was delivered is told, however it ends."""
+        """End as `completed`, `failed` or `paused`; what was delivered is told, however it ends.
+
+        Or by what is raised: `raises`, where nothing was delivered, and `cancels itself`.
+        """
 
 
 class WorldAgent(Protocol):
@@ -84,6 +114,10 @@ MakeAgent = Callable[[Told, Callable[[], None]], WorldAgent]
 """Makes the agent of a process: it is given what is told of, and what lets all that is ready be done."""
 
 
+NEVER_GIVEN = 1_000_000
+"""A seq that no message has."""
+
+
 class SteppedRun:
     """A run of a `SteppedAgent`."""
 
@@ -91,6 +125,8 @@ class SteppedRun:
         self.turn, self.steering, self._told = turn, steering, told
         self.ending: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self.delivered: list[int] = []
+        self._after_a_gap: list[int] = []
+        self.has_dropped = False
         self._given = {message.seq for message in turn.prompt}
 
     @property
@@ -100,25 +136,48 @@ class SteppedRun:
 
     def take(self) -> None:
         """Be given what has arrived."""
-        seqs = self._told.steer(self.turn.run_id, self.steering.take(), self._given)
-        self._given |= set(seqs)
+        seqs = self._take()
+        if self.has_dropped:  # the thread's one position cannot pass over it: these are given again
+            self._after_a_gap += seqs
+            return
         self.delivered += seqs
         self._told.messages += seqs
+
+    def drop(self) -> None:
+        """Be given what has arrived, and keep nothing of it."""
+        self.has_dropped = bool(self._take()) or self.has_dropped
+
+    def _take(self) -> list[int]:
+        """What has arrived."""
+        seqs = self._told.steer(self.turn.run_id, self.steering.take(), self._given)
+        self._given |= set(seqs)
+        return seqs
 
     def end(self, kind: str) -> None:
         """End so."""
         self._told.end(self.turn, kind)
-        delivered = tuple(self.delivered)
+        if kind == CANCELS_ITSELF:
+            self.ending.cancel()
+            return
+        if kind == RAISES and not self.delivered:
+            self.ending.set_exception(RuntimeError("The turn failed, as the world said."))
+            return
+        delivered = self.named()
         outcomes: dict[str, Outcome] = {
             "completed": Completed("done", None, delivered),
             "failed": Failed("no", None, None, delivered),
             "paused": Paused((self._question(),), None, delivered),
         }
-        self.ending.set_result(outcomes[kind])
+        self.ending.set_result(outcomes.get(kind, outcomes["failed"]))
+
+    def named(self) -> tuple[int, ...]:
+        """What it says was delivered: what it was given, but for a gap, and now and then what it was not."""
+        more = (NEVER_GIVEN,) if len(self._given) % 2 else ()
+        return (*self.delivered, *self._after_a_gap, *more)
 
     def _question(self) -> Request:
-        """A question that no run before has asked."""
-        return Request(f"q-{self.turn.run_id}-{self.turn.key}", "question", "ask")
+        """A request that no run before has asked."""
+        return Request(f"q-{self.turn.run_id}-{self.turn.key}", self._told.asks(), "ask")
 
 
 class SteppedAgent:
@@ -137,7 +196,7 @@ class SteppedAgent:
         try:
             return await run.ending
         except asyncio.CancelledError:
-            return Stopped(None, tuple(run.delivered))
+            return Stopped(None, run.named())
         finally:
             if self.runs.get(turn.run_id) is run:
                 del self.runs[turn.run_id]

@@ -116,6 +116,9 @@ class DurableWorldStorage:
         self.calls += 1
         self._outside.run(self._inner._fetch(LAPSE, key_of(name), *scope_keys(self._own(scope))))
 
+    def until(self, _scope: Scope, _name: str) -> None:
+        """A lease lapses by the database's clock, which is not the world's."""
+
 
 class FastSqliteStorage(SqliteStorage):
     """A SqliteStorage whose commits need not outlast a power cut."""

@@ -39,6 +39,8 @@ class Call:
     result: Any = None
     error: BaseException | None = None
     heard: bool = field(default=False)
+    as_heard: tuple[int, Callable[[], object]] | None = None
+    """What is done in the midst of what its answer brings about: after so many callbacks."""
 
     @property
     def name(self) -> str:
@@ -125,6 +127,7 @@ class GatedStorage:
 
     def take_effect(self, call: Call) -> None:
         """Let a call take effect. Its caller does not hear of it yet."""
+        self._loop.tick()
         if call.done:
             raise RuntimeError(f"{call.name} has taken effect already.")
         try:
@@ -138,6 +141,7 @@ class GatedStorage:
 
         Every second failure is a CancelledError that nobody asked for: it is a failure like any other.
         """
+        self._loop.tick()
         if isinstance(error, StorageDownError):
             self._failures += 1
             error = error if self._failures % 2 else asyncio.CancelledError()
@@ -146,6 +150,8 @@ class GatedStorage:
         self.calls.remove(call)
         if not call.waiter.done():
             call.waiter.set_result(None)
+        if call.as_heard is not None:
+            self._loop.interject(*call.as_heard)
         self._loop.settle()
 
 

@@ -15,6 +15,9 @@ from typing_extensions import override
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
+TICK = 2.0**-30
+"""A moment, in seconds: a power of 2, so that times can be added and compared to the last bit."""
+
 MOST_STEPS = 100_000
 """After so many callbacks without a rest, the loop is taken to spin."""
 
@@ -56,13 +59,15 @@ class SteppedLoop(asyncio.BaseEventLoop):
     _ready: deque[asyncio.Handle]  # asyncio's own queue of what is ready
 
     def __init__(self) -> None:
-        """At rest, at time 0, which it stays."""
+        """At rest, at time 0."""
         super().__init__()
         self.timers: list[Timer] = []
         self.made: list[OwnedTask] = []
         """Every task that was made."""
         self.failures: list[dict[str, Any]] = []
         self.is_stepping = False
+        self._now = 0
+        self._interjection: tuple[int, Callable[[], object]] | None = None
         self._owner: str | None = None
         self.set_task_factory(self._make_task)
         self.set_exception_handler(lambda _, context: self.failures.append(context))
@@ -71,8 +76,12 @@ class SteppedLoop(asyncio.BaseEventLoop):
 
     @override
     def time(self) -> float:
-        """It stands still."""
-        return 0.0
+        """It stands still, but for the ticks between an effect and its answer: no timer is due by them."""
+        return self._now * TICK
+
+    def tick(self) -> None:
+        """Let a moment pass: a call takes effect later than it is made, and is heard of later still."""
+        self._now += 1
 
     @override
     def call_at(
@@ -140,20 +149,34 @@ class SteppedLoop(asyncio.BaseEventLoop):
         asyncio._set_running_loop(None)
         super().close()
 
+    def interject(self, callbacks: int, what: Callable[[], object]) -> None:
+        """Do something in the middle of the next `settle`: once it has made so many callbacks, or all."""
+        self._interjection = callbacks, what
+
     def settle(self) -> None:
         """Do all that is ready, and what becomes ready by that, in asyncio's order; raises SpinError."""
-        ready = self._ready
         self.is_stepping = True
         try:
-            for _ in range(MOST_STEPS):
-                if not ready:
-                    return
-                handle = ready.popleft()
-                if not handle._cancelled:
-                    handle._run()
+            if self._interjection is not None:
+                (callbacks, what), self._interjection = self._interjection, None
+                self._make(callbacks)
+                what()
+            if self._make(MOST_STEPS):
+                return
         finally:
             self.is_stepping = False
         raise SpinError(f"After {MOST_STEPS:,} callbacks something is still ready: what runs here spins.")
+
+    def _make(self, most: int) -> bool:
+        """Make so many callbacks that are ready at most; whether none is left."""
+        ready = self._ready
+        for _ in range(most):
+            if not ready:
+                return True
+            handle = ready.popleft()
+            if not handle._cancelled:
+                handle._run()
+        return not ready
 
     def fire(self, timer: asyncio.TimerHandle | None) -> None:
         """Let a timer come; it need not be the next by its time."""

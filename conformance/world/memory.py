@@ -1,5 +1,6 @@
 """A storage in memory for the world: the library's, with what the world must be able to do to a lease."""
 
+import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
 from itertools import count
@@ -23,9 +24,12 @@ class StorageOfAWorld(Storage, Protocol):
     def lapse(self, scope: Scope, name: str) -> None:
         """Let a lease lapse."""
 
+    def until(self, scope: Scope, name: str) -> float | None:
+        """When a lease lapses by the world's time; None if it is by another clock, or nobody has it."""
+
 
 class WorldStorage(InMemoryStorage):
-    """The library's storage in memory, at a time that stands still; a lease lapses when the world says.
+    """The library's storage in memory, at the world's time; a lease lapses when the world says.
 
     `calls` is how many transactions there were: while it stands, nothing has changed.
     """
@@ -35,7 +39,7 @@ class WorldStorage(InMemoryStorage):
         self.calls = 0
         numbers = count(1)
         super().__init__(
-            clock=lambda: 0.0,
+            clock=lambda: asyncio.get_running_loop().time(),
             now=lambda: datetime(2026, 1, 1, tzinfo=UTC),
             new_id=lambda: f"e{next(numbers)}",
         )
@@ -55,6 +59,11 @@ class WorldStorage(InMemoryStorage):
         """Let a lease lapse."""
         self.calls += 1
         self._scopes[scope].leases.pop(name, None)
+
+    def until(self, scope: Scope, name: str) -> float | None:
+        """When a lease lapses by the world's time; None if nobody has it."""
+        lease = self._scopes[scope].leases.get(name)
+        return None if lease is None else lease.until
 
 
 MakeStorage = Callable[[], StorageOfAWorld]

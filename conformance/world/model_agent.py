@@ -12,12 +12,13 @@ from pydantic_ai import (
     ModelMessage,
     ModelResponse,
     TextPart,
+    Tool,
     ToolCallPart,
     UserPromptPart,
 )
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from conformance.world.agent import AgentRun, Told
+from conformance.world.agent import CANCELS_ITSELF, RAISES, AgentRun, Told
 from threadclaim.events import Envelope
 from threadclaim.pydantic_ai import PydanticAITurn
 from threadclaim.pydantic_ai.messages import text_of
@@ -37,7 +38,7 @@ class ModelRun:
         self.turn, self.steering, self._told, self._settle = turn, steering, told, settle
         self.delivered: list[int] = []
         self.taken: dict[str, int] = {}
-        self.is_over = False
+        self.is_over = self.has_dropped = False
         self._answer: asyncio.Future[str] | None = None
         self._asked = 0
 
@@ -50,7 +51,7 @@ class ModelRun:
         carried = [seq for text, seq in self.taken.items() if text in texts and seq not in self.delivered]
         self._answer = asyncio.get_running_loop().create_future()
         kind = await self._answer
-        if kind == "failed":
+        if kind in {"failed", RAISES}:
             raise ModelFailedError("The model's provider failed, as the world said.")
         self.delivered += carried
         self._told.messages += carried
@@ -60,7 +61,8 @@ class ModelRun:
             case "completed":
                 return ModelResponse([TextPart("done")])
             case "paused":
-                return ModelResponse([ToolCallPart("ask", {}, call_id)])
+                tool = "ask" if self._told.asks() == "question" else "act"
+                return ModelResponse([ToolCallPart(tool, {}, call_id)])
             case _:
                 return ModelResponse([ToolCallPart("look", {}, call_id)])
 
@@ -77,10 +79,17 @@ class ModelRun:
         self._say("look")
         self._say("look")
 
+    def drop(self) -> None:
+        """It drops none: what its framework has taken it has kept, or its run fails."""
+
     def end(self, kind: str) -> None:
         """End so."""
         self.is_over = True
         self._told.end(self.turn, kind)
+        if kind == CANCELS_ITSELF and self._answer is not None:
+            self._answer.cancel()
+            self._settle()
+            return
         self._say(kind)
 
     def _say(self, kind: str) -> None:
@@ -124,8 +133,16 @@ async def ask() -> str:
     raise CallDeferred
 
 
+async def act() -> str:
+    """Do what the user has approved."""
+    return "acted"
+
+
 AGENT = Agent(
-    FunctionModel(_respond), output_type=[str, DeferredToolRequests], tools=[look, ask], name="world"
+    FunctionModel(_respond),
+    output_type=[str, DeferredToolRequests],
+    tools=[look, ask, Tool(act, requires_approval=True)],
+    name="world",
 )
 """The agent of every process. Its model is the world's."""
 

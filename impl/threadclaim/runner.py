@@ -251,7 +251,12 @@ class Runner:
             RunnerClosed: if the runner is closed, or is closed meanwhile.
         """
         self._check_open(workspace)
-        stranded = await self._means.storage.stranded(workspace.scope)
+        try:
+            stranded = await self._means.storage.stranded(workspace.scope)
+        except asyncio.CancelledError as error:  # nobody's, if nobody cancels the caller: storage failed
+            if is_cancelled():
+                raise
+            raise as_failure(error) from error
         turns = asyncio.Semaphore(SWEEPS_AT_ONCE)  # one that is slow to set up holds up no other
         async with asyncio.TaskGroup() as group:
             sweep = self._sweep

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from conformance.actions import ACTIONS, Done, ImpossibleError
+from conformance.actions import ACTIONS, Done, ImpossibleError, Ways
 from conformance.beside import DivergedError
 from conformance.explore.again import Walked, again, shrink
 from conformance.explore.check import BrokenError
@@ -238,7 +238,7 @@ def test_a_walk_that_goes_well_once_more_is_kept_as_it_was(
     """What happens only once has happened: all that was tried is in the file."""
     times, release = count(), ACTIONS["Release"].do
 
-    def once(world: World, task: str, variant: str) -> Done:
+    def once(world: World, task: str, variant: str) -> Ways:
         if next(times) == 0:
             raise WorldError("It happens once.")
         return release(world, task, variant)
@@ -298,7 +298,7 @@ def test_a_walk_is_not_shrunk_into_another_failure(monkeypatch: pytest.MonkeyPat
     def fails(action: str, why: str, after: int) -> None:
         do = ACTIONS[action].do
 
-        def wrong(world: World, actor: str, variant: str) -> Done:
+        def wrong(world: World, actor: str, variant: str) -> Ways:
             if world.messages > after:
                 raise WorldError(why)
             return do(world, actor, variant)

@@ -17,7 +17,7 @@ from conformance.explore.walk import Walker
 from conformance.world.agent import MakeAgent, SteppedAgent
 from conformance.world.loop import WorldError
 from conformance.world.model_agent import ModelAgent
-from threadclaim import carrying, run
+from threadclaim import carrying, plan, run
 from threadclaim.carrying import TurnCarrier
 from threadclaim.claim import HeldClaim
 from threadclaim.claimant import Claimant
@@ -25,13 +25,14 @@ from threadclaim.events import RUNNER, Envelope, MessagePosted, Reply, RunEnded,
 from threadclaim.handover import ALL, Leaving
 from threadclaim.looks import Looks
 from threadclaim.plan import ReplyPlan
+from threadclaim.run import RunHandle, RunInput
 from threadclaim.runner import Runner
 from threadclaim.steering import Watcher
 from threadclaim.steps import EndRun, RecordFact, Renew
 from threadclaim.steps.loads import load_thread
 from threadclaim.storage import Scope, Transaction
 from threadclaim.thread import Run
-from threadclaim.turn import Facts, Outcome, Steering, TurnInput
+from threadclaim.turn import Facts, Outcome, Steering, Stopped, TurnInput
 from threadclaim.workspace import Workspace
 
 WALKS = 800
@@ -249,6 +250,112 @@ def gives_replies_as_prompts(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SteppedAgent, "run", doubled)
 
 
+def stops_what_has_started(patch: pytest.MonkeyPatch) -> None:
+    """A caller that is cancelled as its run has just started stops it."""
+    abandon = Claimant.abandon_caller
+
+    def halt(claimant: Claimant) -> None:
+        if claimant.run is None:
+            abandon(claimant)
+        else:
+            claimant.halt()
+
+    patch.setattr(Claimant, "abandon_caller", halt)
+
+
+def sweeps_in_silence(patch: pytest.MonkeyPatch) -> None:
+    """A sweep that can list nothing says that it started nothing."""
+    recover = Runner.recover
+
+    async def silent(runner: Runner, workspace: Workspace) -> list[RunHandle]:
+        try:
+            return await recover(runner, workspace)
+        except (OSError, RuntimeError):
+            return []
+
+    patch.setattr(Runner, "recover", silent)
+
+
+def counts_over_gaps(patch: pytest.MonkeyPatch) -> None:
+    """What a turn says was delivered counts, though a message before it was not."""
+
+    def with_gaps(outcome: Outcome, given: Sequence[int]) -> Outcome:
+        return replace(outcome, delivered=tuple(seq for seq in given if seq in outcome.delivered))
+
+    patch.setattr(carrying, "without_gaps", with_gaps)
+
+
+def counts_what_was_never_given(patch: pytest.MonkeyPatch) -> None:
+    """What a turn says was delivered counts, though it was never given that."""
+    patch.setattr(carrying, "without_gaps", lambda outcome, _: outcome)
+
+
+def ends_before_it_is_recorded(patch: pytest.MonkeyPatch) -> None:
+    """A run is said to be over before its end is in the log."""
+    record_end = TurnCarrier._record_end  # noqa: SLF001
+
+    async def early(carrier: TurnCarrier, given: RunInput, outcome: Outcome) -> None:
+        if carrier.run is not None:
+            carrier.run.ended.set_result(outcome)
+        await record_end(carrier, given, outcome)
+
+    patch.setattr(TurnCarrier, "_record_end", early)
+
+
+def stops_without_waiting(patch: pytest.MonkeyPatch) -> None:
+    """`stop` does not wait until the end is recorded."""
+
+    async def stop(runner: Runner, _: Workspace, __: str) -> bool:
+        claimants = list(runner._claimants)  # noqa: SLF001
+        was_running = any(claimant.is_running for claimant in claimants)
+        for claimant in claimants:
+            claimant.halt()
+        return was_running
+
+    patch.setattr(Runner, "stop", stop)
+
+
+def counts_from_the_answer(patch: pytest.MonkeyPatch) -> None:
+    """A claim's time to live is counted from when its grant was heard of."""
+    expect = HeldClaim._expect  # noqa: SLF001
+
+    def from_now(claim: HeldClaim, _: float) -> None:
+        expect(claim, asyncio.get_running_loop().time())
+
+    patch.setattr(HeldClaim, "_expect", from_now)
+
+
+def renews_for_nothing(patch: pytest.MonkeyPatch) -> None:
+    """A claim that is renewed is counted on for no longer."""
+    expect = HeldClaim._expect  # noqa: SLF001
+
+    def once(claim: HeldClaim, asked_at: float) -> None:
+        if claim._deadline is None:  # noqa: SLF001
+            expect(claim, asked_at)
+
+    patch.setattr(HeldClaim, "_expect", once)
+
+
+def replies_to_approvals(patch: pytest.MonkeyPatch) -> None:
+    """A message answers what waits for approval, instead of declining it."""
+    patch.setattr(plan, "_answer", lambda _, message: Reply(message.event.text))
+
+
+def takes_errors_for_stops(patch: pytest.MonkeyPatch) -> None:
+    """A turn that raises is recorded as stopped."""
+
+    def outcome_of(turn: asyncio.Task[Outcome], *, stopped: bool) -> Outcome:
+        raised = not turn.cancelled() and isinstance(turn.exception(), RuntimeError)
+        return Stopped() if raised else run.outcome_of(turn, stopped=stopped)
+
+    patch.setattr(carrying, "outcome_of", outcome_of)
+
+
+def takes_cancellations_for_stops(patch: pytest.MonkeyPatch) -> None:
+    """A turn that cancels itself is recorded as stopped."""
+    patch.setattr(carrying, "outcome_of", lambda turn, **_: run.outcome_of(turn, stopped=True))
+
+
 Kinds = type[Exception] | tuple[type[Exception], ...]
 
 BROKEN: list[tuple[Break, MakeAgent, Kinds, str]] = [
@@ -256,10 +363,10 @@ BROKEN: list[tuple[Break, MakeAgent, Kinds, str]] = [
     (keeps_what_it_gave, ModelAgent, WorldError, "twice"),
     (stops_nothing, SteppedAgent, (UndoneError, DivergedError), r"(EndRun|Cancel)\("),
     (stops_and_says_no, SteppedAgent, WorldError, r"stop\(\) of \w+ says False"),
-    (renews_once, SteppedAgent, UndoneError, r"no timer for a renewal"),
+    (renews_once, SteppedAgent, (UndoneError, WorldError), "no timer for a renewal|for no longer"),
     (gives_up_renewing, SteppedAgent, UndoneError, r"no timer for a renewal"),
     (follows_no_more, SteppedAgent, UndoneError, r"Deliver\("),
-    (stops_as_it_starts, SteppedAgent, BrokenError, "no agent was told"),
+    (stops_as_it_starts, SteppedAgent, (BrokenError, WorldError), "no agent was told|no call"),
     (watches_on, SteppedAgent, (LeftOverError, WorldError), "watcher|no task of the model"),
     (forgets_its_input, SteppedAgent, DivergedError, "release"),
     (tells_of_no_failure, SteppedAgent, BrokenError, "no such end"),
@@ -272,6 +379,17 @@ BROKEN: list[tuple[Break, MakeAgent, Kinds, str]] = [
     (completes_as_stopped, SteppedAgent, BrokenError, "no such end"),
     (resumes_without_requests, SteppedAgent, WorldError, "other answers than it has requests"),
     (gives_replies_as_prompts, SteppedAgent, WorldError, "a reply as its prompt too"),
+    (stops_what_has_started, SteppedAgent, (DivergedError, WorldError), "cancelled hearing|no call"),
+    (sweeps_in_silence, SteppedAgent, WorldError, "its caller is not told"),
+    (counts_over_gaps, SteppedAgent, (DivergedError, BrokenError), "once|taken"),
+    (counts_what_was_never_given, SteppedAgent, (DivergedError, WorldError), "once|taken"),
+    (ends_before_it_is_recorded, SteppedAgent, WorldError, "before its end is recorded"),
+    (stops_without_waiting, SteppedAgent, WorldError, "before the run's end is recorded"),
+    (counts_from_the_answer, SteppedAgent, WorldError, "s too long"),
+    (renews_for_nothing, SteppedAgent, WorldError, "counts on it for no longer"),
+    (replies_to_approvals, SteppedAgent, WorldError, "approval of .* has Reply"),
+    (takes_errors_for_stops, SteppedAgent, BrokenError, "no such end"),
+    (takes_cancellations_for_stops, SteppedAgent, BrokenError, "no such end"),
 ]
 
 

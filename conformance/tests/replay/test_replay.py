@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from conformance.__main__ import ROOT
-from conformance.actions import ACTIONS, Done, ImpossibleError
+from conformance.actions import ACTIONS, Done, ImpossibleError, Ways
 from conformance.explore.again import again
 from conformance.explore.check import BrokenError
 from conformance.explore.finish import LeftOverError
@@ -186,7 +186,7 @@ def test_a_twin_that_goes_round_only_once_is_found(monkeypatch: pytest.MonkeyPat
     do, times = ACTIONS[action].do, count(1)
     in_the_trace = [step.action for step in read.steps].count(action)
 
-    def tires(world: World, actor: str, variant: str) -> Done:
+    def tires(world: World, actor: str, variant: str) -> Ways:
         if next(times) > in_the_trace:
             raise ImpossibleError(action, actor, "it was done often enough")
         return do(world, actor, variant)

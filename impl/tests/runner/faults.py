@@ -82,6 +82,7 @@ class FaultyStorage:
         self.gates: list[Gate] = []
         self.deaf = False
         self.unlisted: set[Scope] = set()
+        self.unlisted_by: type[BaseException] = StorageDownError
         self._faults: list[Fault] = []
 
     def count(self, step: type[object]) -> int:
@@ -150,7 +151,7 @@ class FaultyStorage:
     async def stranded(self, scope: Scope) -> Stranded:
         """List what is stranded, unless the scope is not to be listed."""
         if scope in self.unlisted:
-            raise StorageDownError
+            raise self.unlisted_by
         return await self.inner.stranded(scope)
 
     def on_release(self, told: Released) -> Callable[[], None]:

@@ -12,7 +12,7 @@ from tests.runner.faults import StorageDownError
 from threadclaim.errors import UsedMessageId
 from threadclaim.events import RUNNER, MessagePosted, RunEnded
 from threadclaim.steps import Claim, EndRun, LookAgain, Release, Send
-from threadclaim.storage import Stranded
+from threadclaim.storage import Scope, Stranded
 from threadclaim.testing import Complete
 
 if TYPE_CHECKING:
@@ -79,6 +79,33 @@ async def test_one_threads_failure_does_not_end_the_sweep(
     for run in runs:
         await run.wait()
     assert await world.faulty.stranded(world.scope) == Stranded(left=(failed,))
+
+
+async def test_a_sweep_whose_list_is_cancelled_by_nobody_fails(world: World) -> None:
+    """Its caller is told of a failure: a CancelledError would look like its own (ADR-0055 I4)."""
+    world.faulty.unlisted.add(world.scope)
+    world.faulty.unlisted_by = asyncio.CancelledError
+    with pytest.raises(RuntimeError, match="nobody asked for it"):
+        await world.runner().recover(world.ann)
+
+
+async def test_a_sweep_whose_caller_is_cancelled_as_it_lists_raises_that(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is the caller's own."""
+    lists = asyncio.Event()
+
+    async def stands(_: Scope) -> Stranded:
+        lists.set()
+        await asyncio.get_running_loop().create_future()
+        return Stranded()
+
+    monkeypatch.setattr(world.faulty, "stranded", stands)
+    sweep = asyncio.create_task(world.runner().recover(world.ann))
+    await lists.wait()
+    sweep.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await sweep
 
 
 async def test_a_sweep_whose_list_fails_raises(world: World) -> None:
