@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from conformance.models.command import Options, add_options, options_from
+from conformance.models.manifest import Model, load_manifest
+from conformance.models.run import job_of
 from conformance.report import AS_EXPECTED, COULD_NOT_RUN, NOT_AS_EXPECTED
 from conformance.tests.models.bench import HOLDS, Bench, violated
 from conformance.tlc.itf import load_trace
@@ -50,7 +52,7 @@ def test_progress_in_a_terminal(bench: Bench) -> None:
 
 
 def test_what_tlc_is_asked(bench: Bench) -> None:
-    """A model runs to its end, with coverage; a mutant not, without; both find the modules of spec/."""
+    """A model runs with coverage, a mutant without; both find the modules of spec/."""
     bench.edit(
         "models.yaml", "    tier: nightly\n", "    tier: nightly\n    seconds: 7\n    memory_mb: 512\n"
     )
@@ -59,10 +61,22 @@ def test_what_tlc_is_asked(bench: Bench) -> None:
     assert [job.cfg.stem for job in bench.tlc.jobs][-1] == "MaxIsReached"
     assert bench.tlc.timeouts == [300, 300, 300, 35]
     assert (jobs["Counter"].coverage, jobs["NoRoom"].coverage) == (True, False)
-    assert (jobs["Counter"].quick, jobs["NoRoom"].quick) == (False, True)
     assert jobs["NoRoom"].module == bench.spec / "mutants" / "Mutants.tla"
     assert jobs["NoRoom"].library == (bench.spec,)
     assert (jobs["MaxIsReached"].memory_mb, jobs["MaxIsReached"].check_deadlock) == (512, False)
+
+
+@pytest.mark.parametrize(("states", "is_quick"), [(None, False), (4, True), (20_000, False)])
+def test_a_model_of_many_states_takes_longer_than_a_counterexample(
+    bench: Bench, states: int | None, is_quick: bool
+) -> None:
+    """So does one of which nobody knows how many it has."""
+    cases = {case.cfg.stem: case for case in load_manifest(bench.spec).cases}
+    counter = cases["Counter"]
+    assert isinstance(counter.entry, Model)
+    entry = counter.entry.model_copy(update={"distinct_states": states})
+    assert job_of(replace(counter, entry=entry)).quick is is_quick
+    assert job_of(cases["NoRoom"]).quick is True
 
 
 @pytest.mark.parametrize(
