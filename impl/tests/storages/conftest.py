@@ -10,8 +10,8 @@ import asyncpg
 import pytest
 
 from tests.durable import server
-from tests.storages.databases import ANN, Database, Open, PostgresDatabase, SqliteDatabase
-from threadclaim.storage import Scope
+from tests.storages.databases import ANN, Database, Open, OpenServer, PostgresDatabase, SqliteDatabase
+from threadclaim.storage import PostgresStorage, Scope, create_schema
 from threadclaim.storage.sql.base import SqlStorage
 from threadclaim.workspace import Workspace
 
@@ -66,3 +66,22 @@ def open_storage(database: Database, opened_storages: AsyncExitStack) -> Open:
 def workspace_of(scope: Scope) -> Callable[[SqlStorage], Workspace]:
     """The workspace in a storage, as Ann."""
     return lambda storage: Workspace(storage, scope, ANN)
+
+
+@pytest.fixture
+async def made(postgres_database: PostgresDatabase) -> PostgresDatabase:
+    """A database with the schema."""
+    await create_schema(postgres_database.target)
+    return postgres_database
+
+
+@pytest.fixture
+def open_server(made: PostgresDatabase, opened_storages: AsyncExitStack) -> OpenServer:
+    """Opens a storage over the database, as of one more process; it is closed in the end."""
+
+    def open_(**settings: Any) -> PostgresStorage:  # noqa: ANN401  # each setting has a type of its own
+        storage = PostgresStorage(settings.pop("dsn", made.target), **settings)
+        opened_storages.push_async_callback(storage.aclose)
+        return storage
+
+    return open_

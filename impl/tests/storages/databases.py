@@ -1,5 +1,6 @@
 """Databases of each kind, and what tests do to them beside the storages that use them."""
 
+import asyncio
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -12,12 +13,15 @@ import asyncpg
 from typing_extensions import override
 
 from tests.durable import of_database, server
-from threadclaim.events import PersonActor
-from threadclaim.storage import PostgresStorage, SqliteStorage
+from threadclaim.events import Custom, PersonActor
+from threadclaim.storage import PostgresStorage, SqliteStorage, Transaction
 from threadclaim.storage.sql.base import SqlStorage
 from threadclaim.storage.sqlite.storage import numbered
 
 ANN = PersonActor("ann")
+
+TERMINATE = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+"""Ends a server's connections, but for the one that asks for it."""
 
 EARLIER_SAVE_THREAD = """
 INSERT INTO threadclaim_threads (scope_id, thread_key, thread_id, body, created)
@@ -30,6 +34,26 @@ ON CONFLICT (scope_id, thread_key) DO UPDATE SET body = excluded.body
 
 Open = Callable[..., SqlStorage]
 """Opens a storage over a test's database, as of one more process."""
+
+OpenServer = Callable[..., PostgresStorage]
+"""The same, over a server's."""
+
+
+async def head(tx: Transaction) -> int:
+    """The log's head."""
+    return await tx.head()
+
+
+async def append(tx: Transaction) -> int:
+    """Commit an entry; gives its seq."""
+    return (await tx.append(Custom("x"), actor=ANN)).seq
+
+
+async def until(holds: Callable[[], Any]) -> None:
+    """Wait until something holds, of which nobody tells; 60 s are a failure."""
+    async with asyncio.timeout(60):
+        while not await holds():  # noqa: ASYNC110  # the server tells nobody
+            await asyncio.sleep(0.001)
 
 
 class Database(ABC):
