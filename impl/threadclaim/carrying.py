@@ -92,10 +92,20 @@ class TurnCarrier:
                 span.over(Stopped())
                 raise
             span.over(outcome)
-            if isinstance(outcome, Failed):
-                self._log.warning("The run failed; its user has to be told.", exc_info=outcome.exception)
+            self._warn_of(outcome)
             await self._record_end(given, outcome)
         return ALL
+
+    def _warn_of(self, outcome: Outcome) -> None:
+        """Log a run that failed, and one that nobody stopped: its claim was lost."""
+        if isinstance(outcome, Failed):
+            self._log.warning("The run failed; its user has to be told.", exc_info=outcome.exception)
+        elif isinstance(outcome, Stopped) and not self.halted:
+            self._log.warning(
+                "The claim was lost while its run went on, and the run was stopped. If this goes on, "
+                "something blocks the event loop, or storage takes longer than the claim_ttl of %s s.",
+                self._means.ttl,
+            )
 
     async def _run(self, given: RunInput) -> Outcome:
         """Set up the turn under the claim, record its start, and let it go on to its end."""

@@ -65,8 +65,8 @@ async def test_a_renewed_claim_outlives_its_first_time_to_live() -> None:
 
 
 @pytest.mark.parametrize("by", ["another", "failures", "silence"])
-async def test_a_lost_claim_stops_its_run(world: World, by: str) -> None:
-    """A renewal finds it gone, or none succeeds for its whole time to live, or none is answered."""
+async def test_a_lost_claim_stops_its_run(world: World, by: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A renewal finds it gone, or none succeeds in its time to live, or none is answered; it is logged."""
     runner = world.runner()
     running = world.held()
     sent = await runner.send(world.ann, "t", "one")
@@ -82,6 +82,19 @@ async def test_a_lost_claim_stops_its_run(world: World, by: str) -> None:
     assert sent.run is not None
     assert isinstance(await sent.run.wait(), Stopped)
     await world.expect_once(sent.message)
+    assert "The claim was lost while its run went on" in caplog.text
+
+
+async def test_a_run_that_somebody_stops_is_logged_as_no_loss(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Though its claim is lost as it stops, say."""
+    runner = world.runner()
+    running = world.held()
+    await runner.send(world.ann, "t", "one")
+    await running.reached.wait()
+    assert await runner.stop(world.ann, "t")
+    assert "The claim was lost" not in caplog.text
 
 
 async def test_a_renewal_that_fails_once_is_tried_again(world: World) -> None:
