@@ -23,6 +23,7 @@ from threadclaim.events import (
     ToolReturned,
 )
 from threadclaim.thread import RunStatus
+from threadclaim.turn import Completed, Failed, Paused, Stopped
 
 
 def consumed_by(entries: Sequence[Envelope]) -> Counter[int]:
@@ -65,7 +66,28 @@ def audit(world: World, state: State) -> list[str]:
         wrong.append(f"The model gave {sorted(untold)} to an agent, and no agent was told.")
     if unknown := told - state.given - state.unheard:
         wrong.append(f"An agent was told of {sorted(unknown)}, and the model gave it to none.")
+    wrong += [*_wrong_commits(world, entries), *_wrong_handles(world)]
     return [*wrong, *_wrong_ends(world, entries), *_wrong_facts(entries), *_wrong_replies(entries)]
+
+
+def _wrong_commits(world: World, entries: Sequence[Envelope]) -> Iterator[str]:
+    """What a caller was told that its command has committed, and the log has otherwise."""
+    by_seq = {entry.seq: entry for entry in entries}
+    for told in world.told.committed:
+        if by_seq.get(told.seq) != told:
+            yield f"A caller was told of {told}, and the log has {by_seq.get(told.seq)} there."
+
+
+_KINDS = {Completed: "completed", Paused: "paused", Failed: "failed", Stopped: ""}
+
+
+def _wrong_handles(world: World) -> Iterator[str]:
+    """What whoever waits for a run is told, and its agent came to otherwise."""
+    for handle in world.told.handles:
+        if handle.ended.done() and handle.ended.exception() is None:
+            kind = _KINDS[type(handle.ended.result())]
+            if kind not in world.told.ends.get(handle.run_id, {kind}):
+                yield f"Who waits for {handle.run_id} hears {kind or 'stopped'}: its agent did not."
 
 
 def _wrong_ends(world: World, entries: Sequence[Envelope]) -> Iterator[str]:

@@ -122,6 +122,8 @@ class At:
         if isinstance(call.step, StartRun) and self.slot.claimant is not None:
             self.slot.run = self.process.agent.runs.get(call.step.run_id)
             self.slot.input_seq = call.step.input_seq
+            if self.slot.claimant.run is not None:
+                self.world.told.handles.append(self.slot.claimant.run)
         if isinstance(call.step, Reply):
             self.slot.replied = call.result is not None
         return _NAMES[type(call.result)] if isinstance(call.step, Claim) else call.name

@@ -2,6 +2,7 @@
 
 from conformance.actions.at import At, Done
 from conformance.world.gates import Call, StorageDownError
+from conformance.world.process import THREAD
 from conformance.world.world import World
 from threadclaim.events import Envelope
 from threadclaim.steps import (
@@ -47,6 +48,9 @@ def over(at: At, variant: str) -> None:
     run, claimant = at.slot.run, at.slot.claimant
     if run is None or claimant is None or claimant.run is None or run.is_over:
         raise at.impossible("no run goes on")
+    running = [each.run for each in at.process.runner._claimants if each.is_running]
+    if at.process.runner.running(at.world.workspace_of(at.process), THREAD) not in running:
+        at.world.told.wrong.append(f"A run of {at.task} goes on, and its process says that none does.")
     if variant == "stopped":
         at.stop()
         at.rest()

@@ -18,7 +18,8 @@ from conformance.world.process import Slot
 from conformance.world.world import World
 from threadclaim import steps
 from threadclaim.carrying import Go
-from threadclaim.claimant import Claimant
+from threadclaim.claim import is_cancelled
+from threadclaim.claimant import Claimant, as_failure
 from threadclaim.events import MessagePosted
 from threadclaim.handover import Leaving, Left
 from threadclaim.plan import Plan, ResumePlan, StartPlan, View, plan
@@ -150,9 +151,11 @@ async def _send(
     step = SendOnly(thread_id, message, workspace.actor)
     try:
         posted = await runner._means.storage.transact(workspace.scope, step)
-    except (Exception, asyncio.CancelledError):
+    except (Exception, asyncio.CancelledError) as error:
         runner._break_off(workspace.scope, thread_id, NOTHING_READ)
-        raise
+        if is_cancelled():
+            raise
+        raise as_failure(error) from error
     claimant = AskingLate(runner._means, workspace.scope, thread_id)
     claimant.seq, claimant.runner = posted.seq, runner
     runner._begin(claimant)

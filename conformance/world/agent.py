@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from threadclaim.events import Deny, Envelope, MessagePosted, Reply, Request
+from threadclaim.run import RunHandle
 from threadclaim.turn import Completed, Facts, Failed, Outcome, Paused, Steering, Stopped, TurnInput
 
 Kind = Literal["question", "approval"]
@@ -30,6 +31,10 @@ class Told:
     """How the segments of each run were told to end, by the run's id; "" for one that was told nothing."""
     wrong: list[str] = field(default_factory=list)
     """What no agent may be told, in sentences: a message twice in one run, say."""
+    committed: list[Envelope] = field(default_factory=list)
+    """What callers were told that their commands have committed."""
+    handles: list[RunHandle] = field(default_factory=list)
+    """The handles of the runs that have started."""
     pauses: int = 0
     """How many requests were asked: every second is an approval."""
 

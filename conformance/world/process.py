@@ -143,6 +143,8 @@ class Process:
     def crash(self) -> None:
         """Die: nothing of it takes effect any more, and nothing of it is left."""
         self.is_down = True
+        dead = [claimant.run for claimant in self.runner._claimants if claimant.is_running]
+        self._told.handles = [handle for handle in self._told.handles if handle not in dead]
         tasks = [task for task in self._loop.made if task.owner == self.name and not task.done()]
         self.storage.die()
         for task in tasks:

@@ -16,6 +16,7 @@ from conformance.world.process import THREAD, MakeRunner, Process, Slot, make_ru
 from conformance.world.refuse import refusing
 from threadclaim.errors import RequestError
 from threadclaim.events import PersonActor
+from threadclaim.runner import Sent
 from threadclaim.storage import Scope
 from threadclaim.storage.protocol import lease_name
 from threadclaim.workspace import Workspace
@@ -78,8 +79,32 @@ class World:
     def command(self, process: Process, slot: Slot, command: Coroutine[Any, Any, Any]) -> None:
         """Have a caller in `slot` make a command."""
         slot.caller = self.loop.start(command, process.name)
-        slot.caller.add_done_callback(_hear)
+        slot.caller.add_done_callback(lambda caller: self._hear(slot, caller))
         process.adopt(slot)
+
+    def _hear(self, slot: Slot, caller: asyncio.Task[Any]) -> None:
+        """Hear what a command came to: of a result, what it committed, and the run that it started."""
+        started = None if slot.claimant is None else slot.claimant.run
+        if caller.cancelled():
+            if not caller.cancelling():
+                self.told.wrong.append(f"The caller in {slot.name} hears of a cancellation, of nobody's.")
+            return
+        if (error := caller.exception()) is not None:
+            _expect_of_the_world(error)
+            if started is not None:
+                self.told.wrong.append(
+                    f"The caller in {slot.name} hears of {error!r}, and its run has started."
+                )
+            return
+        result = caller.result()
+        if isinstance(result, Sent):
+            self.told.committed += result.committed
+        runs = result if isinstance(result, list) else [result.run if isinstance(result, Sent) else result]
+        told, truly = [[run.run_id for run in each if run is not None] for each in (runs, [started])]
+        if told != truly:
+            self.told.wrong.append(
+                f"The caller in {slot.name} is told of the runs {told}: it started {truly}."
+            )
 
     def answer(
         self, process: Process, call: Call, error: BaseException | None = None, *, effect: bool = True
@@ -139,12 +164,8 @@ class World:
         self.close()
 
 
-def _hear(caller: asyncio.Task[Any]) -> None:
-    """Hear what a command came to: a result, its cancellation, a refusal, or what the world let fail."""
-    if not caller.cancelled():
-        error = caller.exception()
-        of_the_worlds = isinstance(error, RuntimeError) and isinstance(
-            error.__cause__, asyncio.CancelledError
-        )
-        if not (of_the_worlds or isinstance(error, RequestError | StorageDownError | Crashed | None)):
-            raise AssertionError(f"A command failed of itself: {error!r}.") from error
+def _expect_of_the_world(error: BaseException) -> None:
+    """Expect a command's failure to be a refusal, or what the world let fail."""
+    cancelled = isinstance(error, RuntimeError) and isinstance(error.__cause__, asyncio.CancelledError)
+    if not (cancelled or isinstance(error, RequestError | StorageDownError | Crashed)):
+        raise AssertionError(f"A command failed of itself: {error!r}.") from error

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import threadclaim.runner
 from conformance.world.agent import SteppedAgent
 from threadclaim import carrying, plan, run
 from threadclaim.carrying import TurnCarrier
@@ -344,3 +345,48 @@ def takes_errors_for_stops(patch: pytest.MonkeyPatch) -> None:
 def takes_cancellations_for_stops(patch: pytest.MonkeyPatch) -> None:
     """A turn that cancels itself is recorded as stopped."""
     patch.setattr(carrying, "outcome_of", lambda turn, **_: run.outcome_of(turn, stopped=True))
+
+
+def hides_its_run(patch: pytest.MonkeyPatch) -> None:
+    """A command says that it started no run, though it did."""
+    carry_out = Runner._carry_out  # noqa: SLF001
+
+    async def hidden(runner: Runner, *args: Any, **more: Any) -> None:  # noqa: ANN401  # as the method has them
+        await carry_out(runner, *args, **more)
+
+    patch.setattr(Runner, "_carry_out", hidden)
+
+
+def says_that_none_runs(patch: pytest.MonkeyPatch) -> None:
+    """`running` knows of no run."""
+    patch.setattr(Runner, "running", lambda *_: None)
+
+
+def tells_of_another_end(patch: pytest.MonkeyPatch) -> None:
+    """Whoever waits for a run is told that it was stopped, whatever it came to."""
+    record_end = TurnCarrier._record_end  # noqa: SLF001
+
+    async def otherwise(carrier: TurnCarrier, given: RunInput, outcome: Outcome) -> None:
+        assert carrier.run is not None
+        ended, carrier.run.ended = carrier.run.ended, asyncio.get_running_loop().create_future()
+        await record_end(carrier, given, outcome)
+        ended.set_result(Stopped())
+        carrier.run.ended = ended
+
+    patch.setattr(TurnCarrier, "_record_end", otherwise)
+
+
+def passes_cancellations_on(patch: pytest.MonkeyPatch) -> None:
+    """A command that fails of a cancellation that nobody asked for looks like its caller's own."""
+    patch.setattr(threadclaim.runner, "as_failure", lambda error: error)
+
+
+def tells_of_another_message(patch: pytest.MonkeyPatch) -> None:
+    """`send` gives another entry than it has committed."""
+    command = Runner._command  # noqa: SLF001
+
+    async def other(runner: Runner, *args: Any) -> Any:  # noqa: ANN401  # as the method has them
+        committed, started = await command(runner, *args)
+        return replace(committed, id="other") if isinstance(committed, Envelope) else committed, started
+
+    patch.setattr(Runner, "_command", other)

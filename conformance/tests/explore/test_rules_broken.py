@@ -52,6 +52,11 @@ BROKEN: list[tuple[Break, MakeAgent, Kinds, str]] = [
     (rules.replies_to_approvals, SteppedAgent, WorldError, "approval of .* has Reply"),
     (rules.takes_errors_for_stops, SteppedAgent, BrokenError, "no such end"),
     (rules.takes_cancellations_for_stops, SteppedAgent, BrokenError, "no such end"),
+    (rules.hides_its_run, SteppedAgent, WorldError, "is told of the runs"),
+    (rules.says_that_none_runs, SteppedAgent, WorldError, "says that none does"),
+    (rules.tells_of_another_end, SteppedAgent, (BrokenError, WorldError), "hears stopped"),
+    (rules.passes_cancellations_on, SteppedAgent, WorldError, "cancellation, of nobody's|is not told"),
+    (rules.tells_of_another_message, SteppedAgent, BrokenError, "A caller was told of"),
 ]
 
 
