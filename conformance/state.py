@@ -26,6 +26,9 @@ from threadclaim.thread import RunStatus, Thread
 
 DOWN = IDLE._replace(at="down")
 
+MOMENTS = 0.001
+"""More seconds than all the moments that pass in a world; less than any time that matters."""
+
 Plain = tuple[Any, ...]
 """What the world can show of a state: all but the ghosts that speak of agents, and of what was excused."""
 
@@ -152,13 +155,17 @@ class Reader:
                 raise WorldError(f"{timer.owner} has a timer that nothing explains: {timer!r}.")
 
     def _expect_in_time(self, holder: str | None) -> None:
-        """Expect no holder to count on its claim for longer than storage has it."""
+        """Expect no holder to count on its claim for longer than storage has it, nor for much less."""
         until = None if holder is None else self.world.storage.until(SCOPE, lease_name(THREAD))
         for name, _, slot in self._slots:
             claim = None if slot.claimant is None or slot.claimant.holder != holder else slot.claimant._claim
             counted = None if claim is None or claim.lost or claim._deadline is None else claim._deadline
-            if until is not None and counted in self.world.loop.timers and counted.when() > until:
+            if until is None or counted not in self.world.loop.timers:
+                continue
+            if counted.when() > until:
                 raise WorldError(f"{name} counts on its claim for {counted.when() - until} s too long.")
+            if until > counted.when() + MOMENTS:  # were it to die, its thread would wait for that
+                raise WorldError(f"Storage has the claim of {name} for {until - counted.when()} s too long.")
 
     def _run(self, thread: Thread, holders: dict[str, str], tasks: dict[str, Task]) -> Run:
         """The thread's run; by nobody once its task has let go of it."""

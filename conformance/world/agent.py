@@ -6,7 +6,7 @@ pydantic-ai's own.
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -65,9 +65,11 @@ class Told:
         self.ends[turn.run_id].add(kind)
         self.ends[turn.run_id].discard("")
 
-    def steer(self, run_id: str, given: Sequence[Envelope], before: Iterable[int]) -> list[int]:
+    def steer(self, run_id: str, given: Sequence[Envelope], before: Collection[int]) -> list[int]:
         """A run is given steering, having been given others `before`; their seqs."""
-        seqs = [message.seq for message in given]
+        seqs, last = [message.seq for message in given], max(before, default=0)
+        if seqs != sorted(seqs) or any(seq < last for seq in seqs):
+            self.wrong.append(f"The run {run_id} was given {seqs} after {last}: not in the log's order.")
         twice = [seq for seq, times in Counter([*before, *seqs]).items() if times > 1]
         self.wrong += [f"The run {run_id} was given the message at {seq} twice." for seq in twice]
         return seqs

@@ -11,7 +11,9 @@ from conformance.world.gates import Call, GatedStorage
 from conformance.world.loop import SteppedLoop, WorldError
 from threadclaim.claimant import Claimant
 from threadclaim.runner import Runner
-from threadclaim.storage import Scope, Storage
+from threadclaim.steps import RecordFact
+from threadclaim.steps.loads import load_thread
+from threadclaim.storage import Scope, Storage, Transaction
 from threadclaim.turn import Turn
 
 THREAD = "t"
@@ -24,6 +26,18 @@ MakeRunner = Callable[[Turn, Storage, Callable[[], str]], Runner]
 def make_runner(agent: Turn, storage: Storage, new_id: Callable[[], str]) -> Runner:
     """The library's runner, as it is."""
     return Runner(agent, storage, new_id=new_id)
+
+
+@dataclass(frozen=True, slots=True)
+class _GoesOn:
+    """Read whether a segment of a run goes on."""
+
+    run_id: str
+    segment: str
+
+    async def __call__(self, tx: Transaction) -> bool:
+        run = (await load_thread(tx, THREAD)).active_run
+        return run is not None and (run.run_id, run.segment) == (self.run_id, self.segment)
 
 
 @dataclass(slots=True, eq=False)
@@ -93,8 +107,18 @@ class Process:
                 loads, self.as_history_loads = self.as_history_loads, None
                 error = loads()
             if error is None:
-                self.storage.take_effect(call)
+                self._take_effect(call)
             self.storage.hear(call, error)
+
+    def _take_effect(self, call: Call) -> None:
+        """Let a call take effect; a fact is kept while its own segment goes on, and not after (ADR-0042)."""
+        step = call.step
+        goes_on = isinstance(step, RecordFact) and self._loop.run(
+            self._inner.transact(self._scope, _GoesOn(step.run_id, step.segment))
+        )
+        self.storage.take_effect(call)
+        if isinstance(step, RecordFact) and call.result is not goes_on:
+            self._told.wrong.append(f"A fact of {step.run_id} is kept: {call.result}; it goes on: {goes_on}.")
 
     def new_id(self) -> str:
         """An id that no other process, and this one never again, gives."""

@@ -21,7 +21,7 @@ from threadclaim.plan import ReplyPlan
 from threadclaim.run import RunHandle, RunInput
 from threadclaim.runner import Runner
 from threadclaim.steering import Watcher
-from threadclaim.steps import EndRun, RecordFact, Renew
+from threadclaim.steps import Claim, EndRun, RecordFact, Renew
 from threadclaim.steps.loads import load_thread
 from threadclaim.storage import Scope, Transaction
 from threadclaim.thread import Run
@@ -390,3 +390,29 @@ def tells_of_another_message(patch: pytest.MonkeyPatch) -> None:
         return replace(committed, id="other") if isinstance(committed, Envelope) else committed, started
 
     patch.setattr(Runner, "_command", other)
+
+
+def claims_for_ever(patch: pytest.MonkeyPatch) -> None:
+    """A claim lasts longer than was asked for, so that a dead holder's thread waits."""
+    claim = Claim.__call__
+
+    async def long(step: Claim, tx: Transaction) -> Any:  # noqa: ANN401  # as it gives
+        return await claim(replace(step, ttl=1e6) if step.ttl < 1e6 else step, tx)
+
+    patch.setattr(Claim, "__call__", long)
+
+
+def renews_for_ever(patch: pytest.MonkeyPatch) -> None:
+    """A renewal lasts longer than was asked for."""
+    renew = Renew.__call__
+
+    async def long(step: Renew, tx: Transaction) -> bool:
+        return await renew(replace(step, ttl=1e6), tx)
+
+    patch.setattr(Renew, "__call__", long)
+
+
+def gives_the_newest_first(patch: pytest.MonkeyPatch) -> None:
+    """A watcher gives what has arrived with the newest first."""
+    take = Watcher.take
+    patch.setattr(Watcher, "take", lambda watcher: take(watcher)[::-1])
