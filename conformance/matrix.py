@@ -14,6 +14,7 @@ from conformance.explore.check import BrokenError
 from conformance.explore.finish import LeftOverError
 from conformance.explore.tally import Tally
 from conformance.explore.walk import Walker
+from conformance.model.direct import DirectModel
 from conformance.model.model import ACTIONS, Model
 from conformance.models.manifest import ManifestError, load_manifest
 from conformance.models.manifest import Mutant as MutantEntry
@@ -73,6 +74,10 @@ def hunt(twin: Twin, model: type[Model] = Model, budget: int = BUDGET) -> Caught
     with twin.applied():
         stepped = Walker(tally, twin.make, model)
         real = Walker(tally, twin.make, model, make_agent=ModelAgent)
+        if issubclass(
+            model, DirectModel
+        ):  # a direct run's history is the world's own, which no real agent reads
+            real = stepped
         for seed in count():
             if tally.steps >= budget:
                 break
