@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from conformance.model.state import State
 from conformance.world.process import THREAD
-from conformance.world.world import World
+from conformance.world.world import SCOPE, World
 from threadclaim.events import (
     Deny,
     Envelope,
@@ -22,6 +22,7 @@ from threadclaim.events import (
     ToolCalled,
     ToolReturned,
 )
+from threadclaim.steps import LoadHistory
 from threadclaim.thread import RunStatus
 from threadclaim.turn import Completed, Failed, Paused, Stopped
 
@@ -66,7 +67,7 @@ def audit(world: World, state: State) -> list[str]:
         wrong.append(f"The model gave {sorted(untold)} to an agent, and no agent was told.")
     if unknown := told - state.given - state.unheard:
         wrong.append(f"An agent was told of {sorted(unknown)}, and the model gave it to none.")
-    wrong += [*_wrong_commits(world, entries), *_wrong_handles(world)]
+    wrong += [*_wrong_commits(world, entries), *_wrong_handles(world), *_wrong_history(world, entries)]
     return [*wrong, *_wrong_ends(world, entries), *_wrong_facts(entries), *_wrong_replies(entries)]
 
 
@@ -76,6 +77,18 @@ def _wrong_commits(world: World, entries: Sequence[Envelope]) -> Iterator[str]:
     for told in world.told.committed:
         if by_seq.get(told.seq) != told:
             yield f"A caller was told of {told}, and the log has {by_seq.get(told.seq)} there."
+
+
+def _wrong_history(world: World, entries: Sequence[Envelope]) -> Iterator[str]:
+    """Where the thread's history is not what its recorded segments said is to be kept, in the log's order."""
+    if not world.told.chunks:  # a real agent's is its own
+        return
+    kept = world.loop.run(world.storage.transact(SCOPE, LoadHistory(THREAD)))
+    of = [chunk.decode().partition(" ")[0] for chunk in kept]
+    ends = filter(None, map(_end_of, entries))
+    expected = [run_id for run_id, kind, _ in ends if (run_id, kind) not in world.told.raised]
+    if of != expected:
+        yield f"What is kept as the history is of {of}, and the log has ends of {expected}."
 
 
 _KINDS = {Completed: "completed", Paused: "paused", Failed: "failed", Stopped: ""}

@@ -35,12 +35,20 @@ class Told:
     """What callers were told that their commands have committed."""
     handles: list[RunHandle] = field(default_factory=list)
     """The handles of the runs that have started."""
+    history: list[tuple[bytes, ...]] = field(default_factory=list)
+    """The histories that were read last, of which one is a turn's."""
+    chunks: int = 0
+    """How many segments said what is to be kept of them."""
+    raised: set[tuple[str, str]] = field(default_factory=set)
+    """The ends that keep nothing: the run's id, and the kind."""
     pauses: int = 0
     """How many requests were asked: every second is an approval."""
 
     def begin(self, turn: TurnInput) -> None:
         """A turn is told of its prompt and its answers."""
         self.ends.setdefault(turn.run_id, set()).add("")
+        if tuple(turn.history) not in self.history:
+            self.wrong.append(f"The run {turn.run_id} was given {turn.history} as its history.")
         self.messages += [message.seq for message in turn.prompt]
         self.answers += [answer.seq for answer in turn.answers.values()]
         if set(turn.answers) != {request.id for request in turn.requests}:
@@ -58,6 +66,15 @@ class Told:
         """The kind of the next request."""
         self.pauses += 1
         return "question" if self.pauses % 2 else "approval"
+
+    def load(self, history: Sequence[bytes], most: int) -> None:
+        """A history was read, by one of so many who may."""
+        self.history = [*self.history, tuple(history)][-most:]
+
+    def chunk(self, turn: TurnInput, kind: str) -> bytes:
+        """What a segment says is to be kept of it."""
+        self.chunks += 1
+        return f"{turn.run_id} {kind} {turn.key}".encode()
 
     def end(self, turn: TurnInput, kind: str) -> None:
         """A turn is told how to end: whatever it raises, it failed."""
@@ -167,13 +184,14 @@ class SteppedRun:
             self.ending.cancel()
             return
         if kind == RAISES and not self.delivered:
+            self._told.raised.add((self.turn.run_id, "failed"))
             self.ending.set_exception(RuntimeError("The turn failed, as the world said."))
             return
-        delivered = self.named()
+        delivered, chunk = self.named(), self._told.chunk(self.turn, kind)
         outcomes: dict[str, Outcome] = {
-            "completed": Completed("done", None, delivered),
-            "failed": Failed("no", None, None, delivered),
-            "paused": Paused((self._question(),), None, delivered),
+            "completed": Completed("done", chunk, delivered),
+            "failed": Failed("no", None, chunk, delivered),
+            "paused": Paused((self._question(),), chunk, delivered),
         }
         self.ending.set_result(outcomes.get(kind, outcomes["failed"]))
 
@@ -203,7 +221,7 @@ class SteppedAgent:
         try:
             return await run.ending
         except asyncio.CancelledError:
-            return Stopped(None, run.named())
+            return Stopped(self._told.chunk(turn, "stopped"), run.named())
         finally:
             if self.runs.get(turn.run_id) is run:
                 del self.runs[turn.run_id]

@@ -16,6 +16,9 @@ from threadclaim.steps.loads import load_thread
 from threadclaim.storage import Scope, Storage, Transaction
 from threadclaim.turn import Turn
 
+MOST_READERS = 4
+"""How many tasks may have read a history, and not have begun their turns: more than there are."""
+
 THREAD = "t"
 """The one thread of the world."""
 
@@ -108,6 +111,8 @@ class Process:
                 error = loads()
             if error is None:
                 self._take_effect(call)
+            if call.name == "LoadHistory" and call.error is None and call.done:
+                self._told.load(call.result, MOST_READERS)
             self.storage.hear(call, error)
 
     def _take_effect(self, call: Call) -> None:
