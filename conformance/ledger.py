@@ -67,8 +67,41 @@ def audit(world: World, state: State) -> list[str]:
         wrong.append(f"The model gave {sorted(untold)} to an agent, and no agent was told.")
     if unknown := told - state.given - state.unheard:
         wrong.append(f"An agent was told of {sorted(unknown)}, and the model gave it to none.")
+    wrong += [*_wrong_starts(world, entries), *_wrong_failures(entries)]
     wrong += [*_wrong_commits(world, entries), *_wrong_handles(world), *_wrong_history(world, entries)]
     return [*wrong, *_wrong_ends(world, entries), *_wrong_facts(entries), *_wrong_replies(entries)]
+
+
+def _wrong_starts(world: World, entries: Sequence[Envelope]) -> Iterator[str]:
+    """The starts that say wrongly whether they resume, and turns told of other notices than came."""
+    notices: dict[str, list[tuple[int, ...]]] = {}
+    since: list[int] = []
+    for entry in entries:
+        match entry.event:
+            case RunStarted(run_id=run_id, resumed=resumed):
+                if resumed is not (run_id in notices):
+                    yield f"The log has a start of {run_id}, and that it resumes: {resumed}."
+                notices.setdefault(run_id, []).append(tuple(since))
+                since = []
+            case _ if entry.is_notice:
+                since.append(entry.seq)
+            case _:
+                pass
+    for run_id, told in world.told.notices:
+        if run_id in notices and told not in notices[run_id]:
+            yield f"A turn of {run_id} was told of the notices {told}, and not of one of {notices[run_id]}."
+
+
+def _wrong_failures(entries: Sequence[Envelope]) -> Iterator[str]:
+    """The ends that are failures, and do not say so, or why."""
+    for entry in entries:
+        match entry.event:
+            case RunEnded(run_id=run_id, reason="abandoned", outcome=outcome) if outcome != "failed":
+                yield f"The log has {run_id} as abandoned, and as {outcome}."
+            case RunEnded(run_id=run_id, outcome="failed", error=error) if not error:
+                yield f"The log has {run_id} as failed, and does not say of what."
+            case _:
+                pass
 
 
 def _wrong_commits(world: World, entries: Sequence[Envelope]) -> Iterator[str]:
@@ -87,7 +120,8 @@ def _wrong_history(world: World, entries: Sequence[Envelope]) -> Iterator[str]:
     of = [chunk.decode().partition(" ")[0] for chunk in kept]
     ends = filter(None, map(_end_of, entries))
     expected = [run_id for run_id, kind, _ in ends if (run_id, kind) not in world.told.raised]
-    if of != expected:
+    of, expected = ([run_id for run_id in each if run_id in world.told.ends] for each in (of, expected))
+    if of != expected:  # but for direct runs, whose callers say what is to be kept
         yield f"What is kept as the history is of {of}, and the log has ends of {expected}."
 
 

@@ -17,6 +17,7 @@ from conformance.world.gates import Call
 from conformance.world.loop import WorldError
 from conformance.world.process import THREAD, Process, Slot
 from conformance.world.world import SCOPE, World
+from threadclaim.claim import HeldClaim
 from threadclaim.events import Envelope, MessagePosted, RequestAnswered
 from threadclaim.handover import Leaving
 from threadclaim.steps import Abandon, Claim, CountTaken, EndRun, Release, Replan, Reply, StartRun
@@ -158,14 +159,21 @@ class Reader:
         """Expect no holder to count on its claim for longer than storage has it, nor for much less."""
         until = None if holder is None else self.world.storage.until(SCOPE, lease_name(THREAD))
         for name, _, slot in self._slots:
-            claim = None if slot.claimant is None or slot.claimant.holder != holder else slot.claimant._claim
-            counted = None if claim is None or claim.lost or claim._deadline is None else claim._deadline
-            if until is None or counted not in self.world.loop.timers:
-                continue
-            if counted.when() > until:
-                raise WorldError(f"{name} counts on its claim for {counted.when() - until} s too long.")
-            if until > counted.when() + MOMENTS:  # were it to die, its thread would wait for that
-                raise WorldError(f"Storage has the claim of {name} for {until - counted.when()} s too long.")
+            if slot.claimant is not None and slot.claimant.holder == holder and until is not None:
+                self._expect_of_claim(name, slot.claimant._claim, until)
+
+    def _expect_of_claim(self, name: str, claim: HeldClaim, until: float) -> None:
+        """Expect that of a claim which storage has until then; and that it is renewed before."""
+        loop, ends = self.world.loop, claim._deadline
+        if claim.lost or ends is None or ends not in loop.timers:
+            return
+        if ends.when() > until:
+            raise WorldError(f"{name} counts on its claim for {ends.when() - until} s too long.")
+        if until > ends.when() + MOMENTS:  # were it to die, its thread would wait for that
+            raise WorldError(f"Storage has the claim of {name} for {until - ends.when()} s too long.")
+        renewal = loop.timer_of(claim._renewals, besides=ends)
+        if renewal is not None and renewal.when() >= ends.when():
+            raise WorldError(f"{name} would renew its claim no sooner than it ends.")
 
     def _run(self, thread: Thread, holders: dict[str, str], tasks: dict[str, Task]) -> Run:
         """The thread's run; by nobody once its task has let go of it."""

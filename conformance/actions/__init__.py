@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from conformance.actions.at import Action, At, Done, Either, ImpossibleError, Ways
 from conformance.actions.claims import (
+    CANCELLED_HAVING_READ,
     CANCELLED_HEARING,
     CANCELLED_READING,
     UNREAD,
@@ -49,7 +50,7 @@ __all__ = [
 COMMANDED = (HEARD, HEARD, CANCELLED, UNHEARD)
 ENDS = ("completed", "failed", "stopped", "lost", *sorted(RAISED))
 HEARS = ("",) * 12 + CANCELLED_HEARING
-READS = (*HEARS, UNREAD, CANCELLED_READING, UNREAD, CANCELLED_READING)
+READS = (*HEARS, *(UNREAD, CANCELLED_READING) * 2, *CANCELLED_HAVING_READ)
 
 ACTIONS: Mapping[str, Action] = {
     action.name: action

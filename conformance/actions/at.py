@@ -2,13 +2,17 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
-from conformance.world.gates import Call
+from conformance.world.gates import Call, StorageDownError
 from conformance.world.process import THREAD
 from conformance.world.world import World
+from threadclaim.claimant import Claimant
 from threadclaim.errors import ClaimLost
+from threadclaim.run import RunHandle
 from threadclaim.steps import (
     Claim,
     Claimed,
@@ -18,8 +22,8 @@ from threadclaim.steps import (
     StartRun,
 )
 
-HEARING = "cancelled hearing"
-"""How variants begin in which the caller is cancelled in the midst of hearing."""
+HEARING, HAVING_READ = "cancelled hearing", "cancelled having read"
+"""How variants begin in which the caller is cancelled in the midst of hearing, or of what it has read."""
 
 Done = Sequence[tuple[str, str]]
 """The actions of the model that a step of the world amounted to, in order, each with its actor.
@@ -66,7 +70,7 @@ class Action:
     @property
     def plain(self) -> tuple[str, ...]:
         """The variants of which it is clear what they amount to."""
-        return tuple(variant for variant in self.variants if not variant.startswith(HEARING))
+        return tuple(variant for variant in self.variants if not variant.startswith((HEARING, HAVING_READ)))
 
 
 class At:
@@ -123,10 +127,28 @@ class At:
             self.slot.run = self.process.agent.runs.get(call.step.run_id)
             self.slot.input_seq = call.step.input_seq
             if self.slot.claimant.run is not None:
-                self.world.told.handles.append(self.slot.claimant.run)
+                self._wait_and_give_up(self.slot.claimant.run)
         if isinstance(call.step, Reply):
             self.slot.replied = call.result is not None
         return _NAMES[type(call.result)] if isinstance(call.step, Claim) else call.name
+
+    def _wait_and_give_up(self, run: RunHandle) -> None:
+        """Have somebody wait for a run that has started, and be cancelled: that stops nothing (ADR-0010)."""
+        self.world.told.handles.append(run)
+        self.world.loop.start(run.wait(), None).cancel()
+        self.world.loop.settle()
+        if run.ended.cancelled():
+            self.world.told.wrong.append(f"A waiter of {run.run_id} was cancelled, and all others with it.")
+
+    def fails(self, call: Call, *, effect: bool = True) -> None:
+        """Have a call fail, with effect or without: whoever waits for what it is part of is told."""
+        caller = self.slot.caller
+        waits = caller is not None and not caller.done()
+        self.let(call, error=StorageDownError(), effect=effect)
+        if caller is None or not waits or not caller.done() or caller.cancelled() or caller.exception():
+            return
+        if not isinstance(caller.result(), list):  # a sweep goes on where a thread's turn fails (ADR-0070)
+            self.world.told.wrong.append(f"The caller in {self.task} is not told that {call.name} failed.")
 
     def cancel_caller(self) -> None:
         """Cancel whoever waits for the command."""
@@ -142,6 +164,7 @@ class At:
         if claimant is None:
             raise self.impossible("nothing of it goes on")
         if len(self.process.runner._claimants) > 1:
+            self._expect_to_halt_all()
             claimant.halt()
             self.world.loop.settle()
             return
@@ -155,6 +178,16 @@ class At:
 
         stop = self.process.runner.stop(self.world.workspace_of(self.process), THREAD)
         self.world.loop.start(stop, self.process.name).add_done_callback(hear)
+
+    def _expect_to_halt_all(self) -> None:
+        """Expect `stop` to halt all that goes on in the thread, and have it halt nothing."""
+        claimants, halted = list(self.process.runner._claimants), list[Claimant]()
+        stop = self.process.runner.stop(self.world.workspace_of(self.process), THREAD)
+        with patch.object(Claimant, "halt", lambda each: halted.append(each)), suppress(StopIteration):  # noqa: PLW0108  # a builtin is no method
+            stop.send(None)
+        stop.close()
+        if halted != claimants:
+            self.world.told.wrong.append(f"stop() halts {len(halted)} of the {len(claimants)} that go on.")
 
     def fire(self, timer: asyncio.TimerHandle | None, what: str) -> None:
         """Let a timer come."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from conformance.actions.at import HEARING, At, Done, Either, Ways
+from conformance.actions.at import HAVING_READ, HEARING, At, Done, Either, Ways
 from conformance.world.gates import Call, StorageDownError
 from conformance.world.world import World
 from threadclaim.steps import (
@@ -16,7 +16,11 @@ from threadclaim.steps import (
 )
 
 UNREAD, CANCELLED_READING = "unread", "cancelled reading"
-"""How the history that a plan then needs is read: not at all; or with the caller cancelled as it waits."""
+CANCELLED_HAVING_READ = tuple(f"{HAVING_READ} {callbacks}" for callbacks in (1, 2, 3, 5))
+"""How the history that a plan then needs is read: not at all; or with the caller cancelled as it waits.
+
+Or once so many callbacks were made of what the history brings about: the turn is set up meanwhile.
+"""
 
 CANCELLED_HEARING = tuple(f"{HEARING} {callbacks}" for callbacks in (0, 1, 2, 3, 5, 8))
 """The caller is cancelled once so many callbacks were made of what an answer brings about."""
@@ -30,6 +34,8 @@ def going_on(action: str, *steps: type[object]) -> Callable[[World, str, str], W
         call = at.pending(*steps)
         if variant in {UNREAD, CANCELLED_READING}:
             return reading(at, call, variant)
+        if variant in CANCELLED_HAVING_READ:
+            return having_read(at, call, int(variant.rpartition(" ")[2]))
         if variant in CANCELLED_HEARING:
             return hearing(at, call, int(variant.rpartition(" ")[2]))
         return [(at.go_on(call), task)]
@@ -41,7 +47,7 @@ def reading(at: At, call: Call, variant: str) -> Done:
     """Do a call, and have the reading of the history that follows it, if it does, go so."""
     found: list[str] = []
 
-    def loads() -> BaseException | None:
+    def loads(_: Call) -> BaseException | None:
         if variant == UNREAD:
             found.append("Fail")
             return StorageDownError()
@@ -55,6 +61,21 @@ def reading(at: At, call: Call, variant: str) -> Done:
     return [(each, at.task) for each in [name, *found]]
 
 
+def having_read(at: At, call: Call, callbacks: int) -> Ways:
+    """Do a call, and cancel the caller in the midst of what the history that it needs then brings about."""
+    caller, reads = at.slot.caller, list[Call]()
+
+    def loads(history: Call) -> None:
+        if caller is not None and not caller.done():
+            history.as_heard = callbacks, caller.cancel
+            reads.append(history)
+
+    at.process.as_history_loads = loads
+    heard = at.go_on(call)
+    at.process.as_history_loads = None
+    return _broken_off(at, heard) if reads else [(heard, at.task)]
+
+
 def hearing(at: At, call: Call, callbacks: int) -> Ways:
     """Do a call, and cancel the caller in the midst of what its answer brings about.
 
@@ -65,8 +86,11 @@ def hearing(at: At, call: Call, callbacks: int) -> Ways:
         return [(at.go_on(call), at.task)]
     call.as_heard = callbacks, caller.cancel
     heard = at.go_on(call)
-    if heard not in GOES_ON:
-        return [(heard, at.task)]
+    return _broken_off(at, heard) if heard in GOES_ON else [(heard, at.task)]
+
+
+def _broken_off(at: At, heard: str) -> Ways:
+    """A claimant whose caller was cancelled as it heard of something: it left then, or waits to hear more."""
     then = at.process.call_of(at.slot)
     if then is not None and not isinstance(then.step, Release):
         return [(heard, at.task), *break_off(at, at.go_on(then))]

@@ -1,7 +1,7 @@
 """What commands and the world do: Send, Answer, Ask, Post, Note."""
 
 from conformance.actions.at import At, Done
-from conformance.world.gates import Call, StorageDownError
+from conformance.world.gates import Call
 from conformance.world.process import THREAD
 from conformance.world.world import World
 from threadclaim.errors import RequestError
@@ -19,7 +19,7 @@ def commanded(at: At, call: Call, action: str, variant: str) -> Done:
         at.let(call)
         return [(action, at.task), ("Cancel", at.task)]
     if variant == UNHEARD:
-        at.let(call, error=StorageDownError())
+        at.fails(call)
         return [(action, at.task), ("Fail", at.task)]
     at.let(call)
     return [(action, at.task)]

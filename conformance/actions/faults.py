@@ -41,14 +41,14 @@ CAN_FAIL = (Claim, Replan, Abandon, StartRun, Reply, CountTaken)
 def fail(world: World, task: str, _: str) -> Done:
     """Have a call fail, without effect."""
     at = At(world, "Fail", task)
-    at.let(at.pending(*CAN_FAIL), error=StorageDownError(), effect=False)
+    at.fails(at.pending(*CAN_FAIL), effect=False)
     return [("Fail", task)]
 
 
 def fail_unheard(world: World, task: str, _: str) -> Done:
     """Have a call take effect, and its answer be lost."""
     at = At(world, "FailUnheard", task)
-    at.let(at.pending(Claim, Abandon, StartRun, Reply, CountTaken), error=StorageDownError())
+    at.fails(at.pending(Claim, Abandon, StartRun, Reply, CountTaken))
     return [("FailUnheard", task)]
 
 
@@ -57,7 +57,7 @@ def command_fails(world: World, task: str, _: str) -> Done:
     at = At(world, "CommandFails", task)
     at.idle()
     call = at.command(at.process.runner.send(world.workspace_of(at.process), THREAD, "lost"))
-    at.let(call, error=StorageDownError(), effect=False)
+    at.fails(call, effect=False)
     return [("CommandFails", task)]
 
 

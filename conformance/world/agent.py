@@ -17,8 +17,12 @@ from threadclaim.turn import Completed, Facts, Failed, Outcome, Paused, Steering
 Kind = Literal["question", "approval"]
 
 RAISES, CANCELS_ITSELF = "raises", "cancels itself"
-RAISED = frozenset({RAISES, CANCELS_ITSELF})
-"""Ends of a turn that are failures, though it does not say so: an error, or a cancellation of its own."""
+ASKS_NOTHING = "pauses for nothing"
+RAISED = frozenset({RAISES, CANCELS_ITSELF, ASKS_NOTHING})
+"""Ends of a turn that are failures, though it does not say so.
+
+An error, a cancellation of its own, a pause without a request, from which nothing could resume it.
+"""
 
 
 @dataclass(slots=True)
@@ -35,6 +39,8 @@ class Told:
     """What callers were told that their commands have committed."""
     handles: list[RunHandle] = field(default_factory=list)
     """The handles of the runs that have started."""
+    notices: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
+    """The notices that each turn was told of, with its run's id."""
     history: list[tuple[bytes, ...]] = field(default_factory=list)
     """The histories that were read last, of which one is a turn's."""
     chunks: int = 0
@@ -49,7 +55,11 @@ class Told:
         self.ends.setdefault(turn.run_id, set()).add("")
         if tuple(turn.history) not in self.history:
             self.wrong.append(f"The run {turn.run_id} was given {turn.history} as its history.")
-        self.messages += [message.seq for message in turn.prompt]
+        prompt = [message.seq for message in turn.prompt]
+        if prompt != sorted(prompt):
+            self.wrong.append(f"The run {turn.run_id} is prompted with {prompt}: not in the log's order.")
+        self.messages += prompt
+        self.notices.append((turn.run_id, tuple(notice.seq for notice in turn.notices)))
         self.answers += [answer.seq for answer in turn.answers.values()]
         if set(turn.answers) != {request.id for request in turn.requests}:
             self.wrong.append(f"The run {turn.run_id} was given other answers than it has requests.")
@@ -191,8 +201,10 @@ class SteppedRun:
         outcomes: dict[str, Outcome] = {
             "completed": Completed("done", chunk, delivered),
             "failed": Failed("no", None, chunk, delivered),
-            "paused": Paused((self._question(),), chunk, delivered),
+            ASKS_NOTHING: Paused((), chunk, delivered),
         }
+        if kind == "paused":  # a request is only made where one is asked
+            outcomes[kind] = Paused((self._question(),), chunk, delivered)
         self.ending.set_result(outcomes.get(kind, outcomes["failed"]))
 
     def named(self) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from typing import Protocol, TypeVar
@@ -58,7 +59,9 @@ class WorldStorage(InMemoryStorage):
     def lapse(self, scope: Scope, name: str) -> None:
         """Let a lease lapse."""
         self.calls += 1
-        self._scopes[scope].leases.pop(name, None)
+        lease = self._scopes[scope].leases.get(name)
+        if lease is not None:
+            self._scopes[scope].leases[name] = replace(lease, until=float("-inf"))
 
     def until(self, scope: Scope, name: str) -> float | None:
         """When a lease lapses by the world's time; None if nobody has it."""

@@ -18,7 +18,7 @@ from pydantic_ai import (
 )
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from conformance.world.agent import CANCELS_ITSELF, RAISES, AgentRun, Told
+from conformance.world.agent import ASKS_NOTHING, CANCELS_ITSELF, RAISES, AgentRun, Told
 from threadclaim.events import Envelope
 from threadclaim.pydantic_ai import PydanticAITurn
 from threadclaim.pydantic_ai.messages import text_of
@@ -51,7 +51,7 @@ class ModelRun:
         carried = [seq for text, seq in self.taken.items() if text in texts and seq not in self.delivered]
         self._answer = asyncio.get_running_loop().create_future()
         kind = await self._answer
-        if kind in {"failed", RAISES}:
+        if kind in {"failed", RAISES, ASKS_NOTHING}:
             raise ModelFailedError("The model's provider failed, as the world said.")
         self.delivered += carried
         self._told.messages += carried

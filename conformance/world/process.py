@@ -90,8 +90,8 @@ class Process:
         self._make, self._make_agent = make, make_agent
         self._ids = count(1)
         self.slots = [Slot(slot) for slot in slots]
-        self.as_history_loads: Callable[[], BaseException | None] | None = None
-        """Done as a history is about to be read, once: what it gives is what the read fails of."""
+        self.as_history_loads: Callable[[Call], BaseException | None] | None = None
+        """Done with the call as a history is about to be read, once: it gives what the read fails of."""
         self.is_down = False
         self._start()
 
@@ -108,7 +108,7 @@ class Process:
             error = None
             if call.name == "LoadHistory" and self.as_history_loads is not None:
                 loads, self.as_history_loads = self.as_history_loads, None
-                error = loads()
+                error = loads(call)
             if error is None:
                 self._take_effect(call)
             if call.name == "LoadHistory" and call.error is None and call.done:

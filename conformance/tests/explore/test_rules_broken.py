@@ -28,7 +28,12 @@ BROKEN: list[tuple[Break, MakeAgent, Kinds, str]] = [
     (rules.renews_once, SteppedAgent, (UndoneError, WorldError), "no timer for a renewal|for no longer"),
     (rules.gives_up_renewing, SteppedAgent, UndoneError, r"no timer for a renewal"),
     (rules.follows_no_more, SteppedAgent, UndoneError, r"Deliver\("),
-    (rules.stops_as_it_starts, SteppedAgent, (BrokenError, WorldError), "no agent was told|no call"),
+    (
+        rules.stops_as_it_starts,
+        SteppedAgent,
+        (BrokenError, WorldError),
+        "no agent was told|no call|its agent did not",
+    ),
     (rules.watches_on, SteppedAgent, (LeftOverError, WorldError), "watcher|no task of the model"),
     (rules.forgets_its_input, SteppedAgent, DivergedError, "release"),
     (rules.tells_of_no_failure, SteppedAgent, BrokenError, "no such end"),
