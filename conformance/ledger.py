@@ -67,7 +67,7 @@ def audit(world: World, state: State) -> list[str]:
         wrong.append(f"The model gave {sorted(untold)} to an agent, and no agent was told.")
     if unknown := told - state.given - state.unheard:
         wrong.append(f"An agent was told of {sorted(unknown)}, and the model gave it to none.")
-    wrong += [*_wrong_starts(world, entries), *_wrong_failures(entries)]
+    wrong += [*_wrong_starts(world, entries), *_wrong_failures(entries), *_wrong_calls(world, entries)]
     wrong += [*_wrong_commits(world, entries), *_wrong_handles(world), *_wrong_history(world, entries)]
     return [*wrong, *_wrong_ends(world, entries), *_wrong_facts(entries), *_wrong_replies(entries)]
 
@@ -90,6 +90,18 @@ def _wrong_starts(world: World, entries: Sequence[Envelope]) -> Iterator[str]:
     for run_id, told in world.told.notices:
         if run_id in notices and told not in notices[run_id]:
             yield f"A turn of {run_id} was told of the notices {told}, and not of one of {notices[run_id]}."
+
+
+def _wrong_calls(world: World, entries: Sequence[Envelope]) -> Iterator[str]:
+    """The runs that were completed at one go, and whose calls of tools the log has not."""
+    events = [entry.event for entry in entries]
+    starts = Counter(event.run_id for event in events if isinstance(event, RunStarted))
+    calls = [event for event in events if isinstance(event, ToolCalled) and event.tool_name == "look"]
+    called = Counter(call.run_id for call in calls)
+    whole = [e.run_id for e in events if isinstance(e, RunEnded) and e.outcome == "completed"]
+    for run_id in (run_id for run_id in whole if starts[run_id] == 1):
+        if called[run_id] != world.told.looks[run_id]:
+            yield f"The log has {called[run_id]} calls of {run_id}, which made {world.told.looks[run_id]}."
 
 
 def _wrong_failures(entries: Sequence[Envelope]) -> Iterator[str]:

@@ -43,6 +43,8 @@ class Told:
     """The notices that each turn was told of, with its run's id."""
     history: list[tuple[bytes, ...]] = field(default_factory=list)
     """The histories that were read last, of which one is a turn's."""
+    looks: Counter[str] = field(default_factory=Counter)
+    """How often the model of each run called its tool, by the run's id."""
     chunks: int = 0
     """How many segments said what is to be kept of them."""
     raised: set[tuple[str, str]] = field(default_factory=set)

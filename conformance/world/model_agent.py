@@ -96,6 +96,7 @@ class ModelRun:
         """Answer the request that waits."""
         if self._answer is None or self._answer.done():
             raise RuntimeError("The model is asked for nothing.")
+        self._told.looks[self.turn.run_id] += kind == "look"
         self._answer.set_result(kind)
         self._settle()
 

@@ -99,6 +99,8 @@ class World:
         result = caller.result()
         if isinstance(result, Sent):
             self.told.committed += result.committed
+            if not result.committed:
+                self.told.wrong.append(f"The caller in {slot.name} is told that it has committed nothing.")
         runs = result if isinstance(result, list) else [result.run if isinstance(result, Sent) else result]
         told, truly = [[run.run_id for run in each if run is not None] for each in (runs, [started])]
         if told != truly:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import threadclaim.runner
+import threadclaim.steps.runs
 from conformance.world.agent import SteppedAgent
-from threadclaim import carrying, plan, run
+from threadclaim import carrying, claim, plan, run
 from threadclaim.carrying import TurnCarrier
 from threadclaim.claim import HeldClaim
 from threadclaim.claimant import Claimant
@@ -21,11 +22,12 @@ from threadclaim.plan import ReplyPlan
 from threadclaim.run import RunHandle, RunInput
 from threadclaim.runner import Runner
 from threadclaim.steering import Watcher
-from threadclaim.steps import Claim, EndRun, RecordFact, Renew
+from threadclaim.steps import Claim, EndRun, RecordFact, Renew, StartRun
 from threadclaim.steps.loads import load_thread
 from threadclaim.storage import Scope, Transaction
+from threadclaim.storage.memory import _Transaction
 from threadclaim.thread import Run
-from threadclaim.turn import Facts, Outcome, Steering, Stopped, TurnInput
+from threadclaim.turn import Facts, Outcome, Paused, Steering, Stopped, TurnInput
 from threadclaim.workspace import Workspace
 
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -394,10 +396,10 @@ def tells_of_another_message(patch: pytest.MonkeyPatch) -> None:
 
 def claims_for_ever(patch: pytest.MonkeyPatch) -> None:
     """A claim lasts longer than was asked for, so that a dead holder's thread waits."""
-    claim = Claim.__call__
+    of_claim = Claim.__call__
 
     async def long(step: Claim, tx: Transaction) -> Any:  # noqa: ANN401  # as it gives
-        return await claim(replace(step, ttl=1e6) if step.ttl < 1e6 else step, tx)
+        return await of_claim(replace(step, ttl=1e6) if step.ttl < 1e6 else step, tx)
 
     patch.setattr(Claim, "__call__", long)
 
@@ -416,3 +418,150 @@ def gives_the_newest_first(patch: pytest.MonkeyPatch) -> None:
     """A watcher gives what has arrived with the newest first."""
     take = Watcher.take
     patch.setattr(Watcher, "take", lambda watcher: take(watcher)[::-1])
+
+
+def keeps_lapsed_claims(patch: pytest.MonkeyPatch) -> None:
+    """A claim that has lapsed is its holder's all the same."""
+
+    async def holder(tx: _Transaction, name: str) -> str | None:
+        lease = tx._lease(name)  # noqa: SLF001
+        return None if lease is None else lease.holder
+
+    patch.setattr(_Transaction, "holder", holder)
+
+
+def renews_too_late(patch: pytest.MonkeyPatch) -> None:
+    """A claim is renewed as it ends."""
+    patch.setattr(claim, "RENEWALS_IN_A_TTL", 1)
+
+
+def starts_though_stopped(patch: pytest.MonkeyPatch) -> None:
+    """A turn that was stopped as it was set up starts."""
+    record_start = TurnCarrier._record_start  # noqa: SLF001
+
+    async def unchecked(carrier: TurnCarrier, given: RunInput, ready: asyncio.Future[None]) -> Any:  # noqa: ANN401
+        patch.setattr(carrier, "_check", lambda: None)
+        return await record_start(carrier, given, ready)
+
+    patch.setattr(TurnCarrier, "_record_start", unchecked)
+
+
+def stops_only_the_first(patch: pytest.MonkeyPatch) -> None:
+    """`stop` reaches one of those that go on in a thread."""
+    stop = Runner.stop
+
+    async def one(runner: Runner, workspace: Workspace, thread_id: str) -> bool:
+        all_, runner._claimants = runner._claimants, dict(list(runner._claimants.items())[:1])  # noqa: SLF001
+        stopping = stop(runner, workspace, thread_id)
+        try:
+            return await stopping
+        finally:
+            runner._claimants = all_  # noqa: SLF001
+
+    patch.setattr(Runner, "stop", one)
+
+
+def fails_in_silence(patch: pytest.MonkeyPatch) -> None:
+    """A command whose claimant fails says that it started nothing."""
+    failed = Claimant._failed  # noqa: SLF001
+
+    def silent(claimant: Claimant, error: BaseException) -> Leaving:
+        if not claimant.started.done():
+            claimant.started.set_result(None)
+        return failed(claimant, error)
+
+    patch.setattr(Claimant, "_failed", silent)
+
+
+def waits_unshielded(patch: pytest.MonkeyPatch) -> None:
+    """Who waits for a run, and is cancelled, takes its end from all others."""
+
+    async def wait(handle: RunHandle) -> Outcome:
+        return await handle.ended
+
+    patch.setattr(RunHandle, "wait", wait)
+
+
+def told_otherwise(**otherwise: Any) -> Break:  # noqa: ANN401  # whatever a turn's input has
+    """An agent is told otherwise: a value, or what one is made into."""
+
+    def break_(patch: pytest.MonkeyPatch) -> None:
+        begin = SteppedAgent.run
+
+        async def other(agent: SteppedAgent, turn: TurnInput, steering: Steering, facts: Facts) -> Outcome:
+            told = {name: make(getattr(turn, name)) for name, make in otherwise.items()}
+            return await begin(agent, replace(turn, **told), steering, facts)
+
+        patch.setattr(SteppedAgent, "run", other)
+
+    break_.__name__ = f"tells_of_other_{'_'.join(otherwise)}"
+    return break_
+
+
+def keeps_history_of_pauses_only(patch: pytest.MonkeyPatch) -> None:
+    """What a run that ends says is to be kept is not."""
+    end_run = EndRun.__call__
+
+    async def without(step: EndRun, tx: Transaction) -> bool:
+        return await end_run(replace(step, history=None) if isinstance(step.event, RunEnded) else step, tx)
+
+    patch.setattr(EndRun, "__call__", without)
+
+
+def abandons_as_completed(patch: pytest.MonkeyPatch) -> None:
+    """A dead run is recorded as completed."""
+
+    def ended(run_id: str, outcome: Any, **more: Any) -> RunEnded:  # noqa: ANN401  # as the event has them
+        is_dead = more.get("reason") == "abandoned"
+        return RunEnded(run_id, "completed" if is_dead else outcome, **more)
+
+    patch.setattr(threadclaim.steps.runs, "RunEnded", ended)
+
+
+def resumes_as_if_new(patch: pytest.MonkeyPatch) -> None:
+    """A run that resumes is recorded as one that starts."""
+    start = StartRun.__call__
+
+    async def new(step: StartRun, tx: Transaction) -> Any:  # noqa: ANN401  # as it gives
+        return await start(replace(step, resumed=False) if step.resumed else step, tx)
+
+    patch.setattr(StartRun, "__call__", new)
+
+
+def fails_without_words(patch: pytest.MonkeyPatch) -> None:
+    """The log has of a failed run only that it failed."""
+
+    def end_event(run_id: str, outcome: Outcome) -> RunEnded | RunPaused:
+        event = run.end_event(run_id, outcome)
+        return replace(event, error="") if isinstance(event, RunEnded) and event.error else event
+
+    patch.setattr(carrying, "end_event", end_event)
+
+
+def pauses_for_nothing(patch: pytest.MonkeyPatch) -> None:
+    """A run may pause without a request, from which nothing resumes it."""
+
+    def outcome_of(turn: asyncio.Task[Outcome], *, stopped: bool) -> Outcome:
+        is_paused = not turn.cancelled() and turn.exception() is None and isinstance(turn.result(), Paused)
+        return turn.result() if is_paused else run.outcome_of(turn, stopped=stopped)
+
+    patch.setattr(carrying, "outcome_of", outcome_of)
+
+
+def records_no_facts(patch: pytest.MonkeyPatch) -> None:
+    """What a run does is not recorded."""
+
+    async def drop(*_: object) -> None:
+        return
+
+    patch.setattr(TurnCarrier, "record", drop)
+
+
+def says_that_it_committed_nothing(patch: pytest.MonkeyPatch) -> None:
+    """`send` does not give what it has committed."""
+    send = Runner.send
+
+    async def empty(runner: Runner, *args: Any, **more: Any) -> Any:  # noqa: ANN401  # as the method has them
+        return replace(await send(runner, *args, **more), committed=())
+
+    patch.setattr(Runner, "send", empty)
