@@ -1,4 +1,4 @@
-"""An event loop that only ever does what is ready: time stands still, and a timer comes when it is told to.
+"""An event loop that only ever does what is ready: only moments pass, and a timer comes when told to.
 
 It has no selector to wait in, no threads and no sockets, so it is the same on each run.
 """

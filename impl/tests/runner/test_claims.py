@@ -88,7 +88,7 @@ async def test_a_lost_claim_stops_its_run(world: World, by: str, caplog: pytest.
 async def test_a_run_that_somebody_stops_is_logged_as_no_loss(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Though its claim is lost as it stops, say."""
+    """It was stopped because somebody asked for that."""
     runner = world.runner()
     running = world.held()
     await runner.send(world.ann, "t", "one")
