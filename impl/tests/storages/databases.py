@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from tests.durable import of_database, server
 from threadclaim.events import Custom, PersonActor
-from threadclaim.storage import PostgresStorage, SqliteStorage, Transaction
+from threadclaim.storage import PostgresStorage, Scope, SqliteStorage, Transaction
 from threadclaim.storage.sql.base import SqlStorage
 from threadclaim.storage.sqlite.storage import numbered
 
@@ -47,6 +47,17 @@ async def head(tx: Transaction) -> int:
 async def append(tx: Transaction) -> int:
     """Commit an entry; gives its seq."""
     return (await tx.append(Custom("x"), actor=ANN)).seq
+
+
+async def expect_followed(writing: SqlStorage, following: SqlStorage, scope: Scope) -> None:
+    """Expect each of five entries of an empty log, one after another, to come to another's follower."""
+    entries = following.subscribe(scope, 0)
+    async with asyncio.timeout(60):
+        for seq in range(1, 6):
+            coming = asyncio.ensure_future(anext(entries))
+            await asyncio.sleep(0)
+            await writing.transact(scope, append)
+            assert (await coming).seq == seq
 
 
 async def until(holds: Callable[[], Any]) -> None:

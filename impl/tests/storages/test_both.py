@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.storages.databases import ANN, Database, Open
+from tests.storages.databases import ANN, Database, Open, append, expect_followed
 from threadclaim.errors import StorageUnsuitable
-from threadclaim.events import Custom, MessagePosted, ThreadCreated
+from threadclaim.events import MessagePosted, ThreadCreated
 from threadclaim.storage import Scope, Stranded, Transaction, create_schema
 from threadclaim.storage.protocol import Reading, asked_cursor, lease_name
 from threadclaim.storage.sql import texts
@@ -26,11 +26,6 @@ async def made(database: Database) -> Database:
     """A database with the schema."""
     await create_schema(database.target)
     return database
-
-
-async def append(tx: Transaction) -> int:
-    """Commit an entry; gives its seq."""
-    return (await tx.append(Custom("x"), actor=ANN)).seq
 
 
 # ---- Steps that only read.
@@ -126,13 +121,7 @@ async def test_a_step_that_says_it_only_reads_must(scope: Scope, open_storage: O
 async def test_a_follower_sees_what_another_process_commits(scope: Scope, open_storage: Open) -> None:
     """In order, once, and within its interval."""
     following, writing = open_storage(poll_interval=0.01), open_storage()
-    entries = following.subscribe(scope, 0)
-    async with asyncio.timeout(60):
-        for seq in range(1, 6):
-            coming = asyncio.ensure_future(anext(entries))
-            await asyncio.sleep(0)
-            await writing.transact(scope, append)
-            assert (await coming).seq == seq
+    await expect_followed(writing, following, scope)
 
 
 async def test_a_follower_is_woken_at_once_by_its_own_process(scope: Scope, open_storage: Open) -> None:

@@ -8,7 +8,15 @@ import asyncpg
 import pytest
 
 from tests.durable import of_database, server
-from tests.storages.databases import TERMINATE, OpenServer, PostgresDatabase, append, head, until
+from tests.storages.databases import (
+    TERMINATE,
+    OpenServer,
+    PostgresDatabase,
+    append,
+    expect_followed,
+    head,
+    until,
+)
 from threadclaim.errors import (
     StorageUnavailable,
 )
@@ -42,13 +50,7 @@ Pair = tuple[PostgresStorage, PostgresStorage]
 async def test_a_follower_is_woken_by_another_process(scope: Scope, listening_pair: Pair) -> None:
     """Each time, though it looks once a day."""
     writing, following = listening_pair
-    entries = following.subscribe(scope, 0)
-    async with asyncio.timeout(60):
-        for seq in range(1, 6):
-            coming = asyncio.ensure_future(anext(entries))
-            await asyncio.sleep(0)
-            await writing.transact(scope, append)
-            assert (await coming).seq == seq
+    await expect_followed(writing, following, scope)
 
 
 @pytest.mark.parametrize("name", ["l", "'\";\\ 🎉", "x" * 1000])

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
+from tests.storages.databases import append, head
 from threadclaim.errors import (
     RequestError,
     SchemaMismatch,
@@ -50,16 +51,6 @@ def open_file(path: Path, opened_storages: AsyncExitStack) -> Open:
         return storage
 
     return open_
-
-
-async def head(tx: Transaction) -> int:
-    """The log's head."""
-    return await tx.head()
-
-
-async def append(tx: Transaction) -> int:
-    """Commit an entry; gives its seq."""
-    return (await tx.append(Custom("x"), actor=ANN)).seq
 
 
 @contextmanager
