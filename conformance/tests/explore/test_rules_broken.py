@@ -10,6 +10,7 @@ from conformance.explore.finish import LeftOverError
 from conformance.explore.tally import Tally
 from conformance.explore.walk import Walker
 from conformance.tests.explore import broken_rules as rules
+from conformance.tests.explore import broken_tellings as tellings
 from conformance.tests.explore.broken_rules import Break
 from conformance.world.agent import MakeAgent, SteppedAgent
 from conformance.world.loop import WorldError
@@ -47,7 +48,7 @@ BROKEN: list[tuple[Break, MakeAgent, Kinds, str]] = [
     (rules.resumes_without_requests, SteppedAgent, WorldError, "other answers than it has requests"),
     (rules.gives_replies_as_prompts, SteppedAgent, WorldError, "a reply as its prompt too"),
     (rules.stops_what_has_started, SteppedAgent, (DivergedError, WorldError), "cancelled hearing|no call"),
-    (rules.sweeps_in_silence, SteppedAgent, WorldError, "its caller is not told"),
+    (tellings.sweeps_in_silence, SteppedAgent, WorldError, "its caller is not told"),
     (rules.counts_over_gaps, SteppedAgent, (DivergedError, BrokenError), "once|taken"),
     (rules.counts_what_was_never_given, SteppedAgent, (DivergedError, WorldError), "once|taken"),
     (rules.ends_before_it_is_recorded, SteppedAgent, WorldError, "before its end is recorded"),
@@ -64,28 +65,33 @@ BROKEN: list[tuple[Break, MakeAgent, Kinds, str]] = [
     (rules.renews_too_late, SteppedAgent, WorldError, "no sooner than it ends"),
     (rules.starts_though_stopped, SteppedAgent, WorldError, "for no call that is known"),
     (rules.stops_only_the_first, SteppedAgent, WorldError, r"stop\(\) halts 1 of"),
-    (rules.fails_in_silence, SteppedAgent, WorldError, "is not told that"),
-    (rules.waits_unshielded, SteppedAgent, WorldError, "and all others with it|before its end is recorded"),
-    (rules.told_otherwise(history=lambda _: ()), SteppedAgent, WorldError, "as its history"),
-    (rules.told_otherwise(notices=lambda _: ()), SteppedAgent, BrokenError, "told of the notices"),
+    (tellings.fails_in_silence, SteppedAgent, WorldError, "is not told that"),
     (
-        rules.told_otherwise(prompt=lambda prompt: prompt[::-1]),
+        tellings.waits_unshielded,
+        SteppedAgent,
+        WorldError,
+        "and all others with it|before its end is recorded",
+    ),
+    (tellings.told_otherwise(history=lambda _: ()), SteppedAgent, WorldError, "as its history"),
+    (tellings.told_otherwise(notices=lambda _: ()), SteppedAgent, BrokenError, "told of the notices"),
+    (
+        tellings.told_otherwise(prompt=lambda prompt: prompt[::-1]),
         SteppedAgent,
         WorldError,
         "not in the log's order",
     ),
-    (rules.keeps_history_of_pauses_only, SteppedAgent, BrokenError, "kept as the history"),
-    (rules.abandons_as_completed, SteppedAgent, BrokenError, "as abandoned, and as completed"),
-    (rules.resumes_as_if_new, SteppedAgent, (BrokenError, DivergedError), "that it resumes|run"),
-    (rules.fails_without_words, SteppedAgent, BrokenError, "does not say of what"),
-    (rules.pauses_for_nothing, SteppedAgent, DivergedError, "run"),
-    (rules.records_no_facts, ModelAgent, BrokenError, "calls of"),
-    (rules.says_that_it_committed_nothing, SteppedAgent, WorldError, "has committed nothing"),
-    (rules.hides_its_run, SteppedAgent, WorldError, "is told of the runs"),
-    (rules.says_that_none_runs, SteppedAgent, WorldError, "says that none does"),
-    (rules.tells_of_another_end, SteppedAgent, (BrokenError, WorldError), "hears stopped"),
-    (rules.passes_cancellations_on, SteppedAgent, WorldError, "cancellation, of nobody's|is not told"),
-    (rules.tells_of_another_message, SteppedAgent, BrokenError, "A caller was told of"),
+    (tellings.keeps_history_of_pauses_only, SteppedAgent, BrokenError, "kept as the history"),
+    (tellings.abandons_as_completed, SteppedAgent, BrokenError, "as abandoned, and as completed"),
+    (tellings.resumes_as_if_new, SteppedAgent, (BrokenError, DivergedError), "that it resumes|run"),
+    (tellings.fails_without_words, SteppedAgent, BrokenError, "does not say of what"),
+    (tellings.pauses_for_nothing, SteppedAgent, DivergedError, "run"),
+    (tellings.records_no_facts, ModelAgent, BrokenError, "calls of"),
+    (tellings.says_that_it_committed_nothing, SteppedAgent, WorldError, "has committed nothing"),
+    (tellings.hides_its_run, SteppedAgent, WorldError, "is told of the runs"),
+    (tellings.says_that_none_runs, SteppedAgent, WorldError, "says that none does"),
+    (tellings.tells_of_another_end, SteppedAgent, (BrokenError, WorldError), "hears stopped"),
+    (tellings.passes_cancellations_on, SteppedAgent, WorldError, "cancellation, of nobody's|is not told"),
+    (tellings.tells_of_another_message, SteppedAgent, BrokenError, "A caller was told of"),
 ]
 
 
