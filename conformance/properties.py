@@ -233,8 +233,17 @@ def broken(
     Raises:
         KeyError: One of `names` is no property.
     """
-    of_state, of_step = _checks(names)
-    found = [name for name, check in of_state if not check(constants, after)]
-    if before is not None:
-        found += [name for name, check in of_step if not check(constants, before, after)]
-    return tuple(found)
+    of_state = broken_by_state(constants, after, names)
+    return of_state if before is None else of_state + broken_by_step(constants, before, after, names)
+
+
+def broken_by_state(constants: Constants, state: State, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return those of the properties that a state breaks, whatever step led to it; as `broken` has it."""
+    return tuple(name for name, check in _checks(names)[0] if not check(constants, state))
+
+
+def broken_by_step(
+    constants: Constants, before: State, after: State, names: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return those of the properties that a step itself breaks, whatever its last state breaks."""
+    return tuple(name for name, check in _checks(names)[1] if not check(constants, before, after))

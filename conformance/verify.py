@@ -17,7 +17,7 @@ from rich.text import Text
 from conformance.explore.command import Explore
 from conformance.explore.shard import SHARDS
 from conformance.matrix import Mutants
-from conformance.model.command import Search
+from conformance.model.command import LARGEST, Search
 from conformance.models.command import Models, Options, kinds
 from conformance.replay.command import Replay
 from conformance.report import AS_EXPECTED, Column, Outcome, Row, add_json, make_table, many
@@ -34,9 +34,6 @@ _COLUMNS = (
 )
 
 _NAMES = {"sqlite": "a SQLite file", "postgres": "PostgreSQL"}
-
-SEARCHED = 20_000
-"""Of how many states a model may be that is searched with every change; the larger ones are nightly."""
 
 SIDE_BY_SIDE = 2
 """How many parts run at once, each in a process of its own: what two cores do. TLC runs as many jobs."""
@@ -96,7 +93,7 @@ class Verify:
     def parts(self) -> list[Part]:
         """What is run, in this order."""
         root, console = self.root, self.console
-        models = Models(root, console, find_tools, check, brief=True)
+        models = Models(root, console, find_tools, check, brief=True, searched=LARGEST)
         return [
             Part(
                 "explore",
@@ -125,7 +122,7 @@ class Verify:
             Part(
                 "search",
                 "the model beside which the runner is stepped is TLC's",
-                lambda path: Search(root, console, brief=True, largest=SEARCHED).run(json=path),
+                lambda path: Search(root, console, brief=True).run(json=path),
                 lambda figures: (
                     f"{many(figures['models'], 'model')} of {many(figures['distinct_states'], 'state')}"
                 ),

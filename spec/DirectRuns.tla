@@ -9,11 +9,11 @@ EXTENDS MC
 
 \* A caller takes the thread's claim, though nothing is asked; it has a holder of its own.
 HoldThread(t) ==
-  /\ At(t, "idle") /\ lease = "free" /\ lease' = t /\ Set(t, [Idle EXCEPT !.at = "holding"])
+  /\ task[t].at = "idle" /\ lease = "free" /\ lease' = t /\ Set(t, [Idle EXCEPT !.at = "holding"])
   /\ UNCHANGED <<log, asked, taken, run, look, ghosts, faults>>
 
 \* Its run starts, where the thread has none.
-Held(t) == At(t, "holding") /\ lease = t
+Held(t) == task[t].at = "holding" /\ lease = t
 DirectStart(t) ==
   /\ Held(t) /\ run.st = "idle"
   /\ run' = [st |-> "active", by |-> t] /\ Set(t, [Idle EXCEPT !.at = "direct"])
@@ -23,13 +23,13 @@ DirectStart(t) ==
 DirectTold == taken
 \* It ends; an end of a run that was abandoned is refused.
 DirectEnd(t) ==
-  /\ At(t, "direct") /\ Set(t, [Idle EXCEPT !.at = "holding"])
+  /\ task[t].at = "direct" /\ Set(t, [Idle EXCEPT !.at = "holding"])
   /\ run' = IF EndsRun(t) THEN [st |-> "idle", by |-> "none"] ELSE run
   /\ taken' = DirectTold /\ UNCHANGED <<log, asked, lease, look, ghosts, faults>>
 
 \* It gives up the thread.  A workspace has no runner to hand over to: whom it refused, looks.
 LetThread(t) ==
-  /\ At(t, "holding") /\ Rest(t) /\ lease' = IF lease = t THEN "free" ELSE lease
+  /\ task[t].at = "holding" /\ Rest(t) /\ lease' = IF lease = t THEN "free" ELSE lease
   /\ UNCHANGED <<log, asked, taken, run, look, ghosts, faults>>
 
 Direct(t)  == HoldThread(t) \/ DirectStart(t) \/ DirectEnd(t) \/ LetThread(t)
@@ -40,9 +40,9 @@ DirectSpec ==
   /\ \A p \in Procs : SF_vars(LookAgain(p))
 
 \* DESIGN.md, repair (j).  A direct run whose caller holds the thread is ended by nobody else.
-HeldRunLeftAlone == [][\A t \in Tasks : At(t, "direct") /\ lease = t /\ run.by = t
+HeldRunLeftAlone == [][\A t \in Tasks : task[t].at = "direct" /\ lease = t /\ run.by = t
                                         => run' = run \/ task'[t] # task[t]]_vars
 \* What one would wish for: no direct run that lives is recorded as ended by somebody else.
-DirectRunNotAbandoned == [][\A t \in Tasks : At(t, "direct") /\ run.by = t
+DirectRunNotAbandoned == [][\A t \in Tasks : task[t].at = "direct" /\ run.by = t
                                              => run'.st # "idle" \/ task'[t] # task[t]]_vars
 =============================================================================

@@ -19,7 +19,7 @@ TypeOK ==
   /\ \A t \in Tasks :
        /\ task[t].at \in HasClaim \cup {"idle", "claim", "down"}
        /\ {task[t].pos, task[t].seen, task[t].read} \subseteq Pos /\ task[t].fed \subseteq Msgs
-       /\ task[t].due \in {"", "all", "newer"} /\ (task[t].due # "" <=> At(t, "release"))
+       /\ task[t].due \in {"", "all", "newer"} /\ (task[t].due # "" <=> task[t].at = "release")
        /\ {task[t].cmd, task[t].lost, task[t].failed} \subseteq BOOLEAN
   /\ once \cup twice \cup given \cup again \cup excused \cup unheard \subseteq Msgs
   /\ want \in Pos /\ waits \in Pos
@@ -45,7 +45,7 @@ I3_ClaimHasATask == lease \in Tasks => task[lease].at \in HasClaim
 \* I3 (ADR-0055), context 0042.  One run at a time: whoever runs holds the claim, unless it was
 \* lost as it ran; and the holder's run is the thread's, as the log tells it.
 I3_OneActiveRun ==
-  \A t \in Tasks : At(t, "running") =>
+  \A t \in Tasks : task[t].at = "running" =>
     /\ lease = t \/ task[t].lost
     /\ lease = t => run = [st |-> "active", by |-> t]
 
@@ -71,7 +71,7 @@ I4_FailedTurnConsumesNothing ==
 \* I4 (ADR-0055).  A failure that consumed nothing hands over only what was asked since it read.
 \* (Where its claim had lapsed, and another has consumed its input, it cannot tell that it has not.)
 I4_FailureHandsOverNewer ==
-  [][\A t \in Tasks : /\ At(t, "release") /\ task[t].failed /\ task'[t].at = "claim"
+  [][\A t \in Tasks : /\ task[t].at = "release" /\ task[t].failed /\ task'[t].at = "claim"
                       /\ task[t].pos = 0 \/ taken < task[t].pos
                       => asked > task[t].read]_vars
 
@@ -89,7 +89,8 @@ CursorsOnlyMoveForward == [][asked' >= asked /\ taken' >= taken]_vars
 
 \* DESIGN.md, section 2.  What a command commits is asked for in the same write.
 CommittedIsAsked ==
-  [][\A t \in Tasks : log' # log /\ At(t, "idle") /\ task'[t].at = "claim" => asked' = Len(log')]_vars
+  [][\A t \in Tasks : log' # log /\ task[t].at = "idle" /\ task'[t].at = "claim"
+                      => asked' = Len(log')]_vars
 
 \* ADR-0020, and DESIGN.md, repair (d).  A run begins only where none is; one that is active pauses
 \* by its own task only; a pause is left only by its answer, and an answered run by its resume.
@@ -125,9 +126,9 @@ DeadRunEnds == Dead /\ ~Excused ~> ~Dead \/ Excused
 
 \* DESIGN.md, finding (k).  A claim finds something to carry out, and not only positions to count.
 \* (For models in which all that is asked for is a message, or what answers one.)
-ClaimsFindWork == \A t \in Tasks : ~At(t, "count")
+ClaimsFindWork == \A t \in Tasks : task[t].at # "count"
 
 \* I4 (ADR-0055).  Failures that persist do not spin: once commands end, so do claims.  (For
 \* models in which callers do not ask without end.)
-I4_NeverSpins == <>[](\A t \in Tasks : At(t, "idle"))
+I4_NeverSpins == <>[](\A t \in Tasks : task[t].at = "idle")
 =============================================================================

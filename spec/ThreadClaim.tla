@@ -94,9 +94,8 @@ Idle ==
 NoLook == [due |-> "no", seen |-> 0, pos |-> 0]
 
 Set(t, r) == task' = [task EXCEPT ![t] = r]
-At(t, at) == task[t].at = at
 Rest(t)   == Set(t, Idle)
-Down(p)   == \A t \in Of(p) : At(t, "down")
+Down(p)   == \A t \in Of(p) : task[t].at = "down"
 Starts    == {"prompt", "resume", "replied"}
 Runs      == {"running", "ending", "pausing"}
 HasPlan   == Starts \cup {"replan", "abandon", "reply", "count"}
@@ -143,20 +142,20 @@ Wants(n)      == want' = Max(want, n) /\ waits' = 0
 
 \* send commits its message, and asks for it.
 Send(t) ==
-  /\ At(t, "idle") /\ RoomForMsg /\ Set(t, Calling)
+  /\ task[t].at = "idle" /\ RoomForMsg /\ Set(t, Calling)
   /\ log' = Append(log, "msg") /\ asked' = SendAsks(Len(log) + 1) /\ Wants(Len(log) + 1)
   /\ UNCHANGED <<taken, lease, run, look, reads, broke, faults>>
 
 \* answer commits the open requests' answers, without the claim, and asks up to them.
 Answer(t) ==
-  /\ At(t, "idle") /\ RoomForNote /\ Open /\ Set(t, Calling)
+  /\ task[t].at = "idle" /\ RoomForNote /\ Open /\ Set(t, Calling)
   /\ run' = [run EXCEPT !.st = "answered"]
   /\ log' = Append(log, "note") /\ asked' = AnswerAsks(Len(log) + 1) /\ Wants(Len(log) + 1)
   /\ UNCHANGED <<taken, lease, look, reads, broke, faults>>
 
 \* resume, or a caller that asks again, asks up to the head.  (With all taken, it only ends.)
 Ask(t) ==
-  /\ At(t, "idle") /\ Len(log) > taken /\ Set(t, Calling)
+  /\ task[t].at = "idle" /\ Len(log) > taken /\ Set(t, Calling)
   /\ asked' = Max(asked, Len(log)) /\ Wants(Len(log))
   /\ UNCHANGED <<log, taken, lease, run, look, reads, broke, faults>>
 
@@ -189,20 +188,20 @@ Wanted       == Left
 
 \* The claim is free: it is taken, and the plan read with it.
 Claim(t) ==
-  /\ At(t, "claim") /\ Wanted /\ CanClaim(t) /\ lease' = t /\ Set(t, HasRead(Plan(t)))
+  /\ task[t].at = "claim" /\ Wanted /\ CanClaim(t) /\ lease' = t /\ Set(t, HasRead(Plan(t)))
   /\ UNCHANGED <<log, asked, taken, run, look, ghosts, faults>>
 
 \* ThreadBusy: the holder will hand over, or has died; its process will look again.
 Refused(t) ==
-  /\ At(t, "claim") /\ Wanted /\ ~CanClaim(t) /\ Rest(t)
+  /\ task[t].at = "claim" /\ Wanted /\ ~CanClaim(t) /\ Rest(t)
   /\ look' = IF RefusedLooks THEN [look EXCEPT ![Owner[t]] = [NoLook EXCEPT !.due = "all"]] ELSE look
   /\ UNCHANGED <<durable, ghosts, faults>>
 
 \* Nothing is left to do: no claim is made.
-NothingAsked(t) == At(t, "claim") /\ ~Wanted /\ Rest(t) /\ InMemory /\ UNCHANGED faults
+NothingAsked(t) == task[t].at = "claim" /\ ~Wanted /\ Rest(t) /\ InMemory /\ UNCHANGED faults
 
 \* The same read again, under the claim.
-Replan(t) == At(t, "replan") /\ Set(t, HasRead(Plan(t))) /\ InMemory /\ UNCHANGED faults
+Replan(t) == task[t].at = "replan" /\ Set(t, HasRead(Plan(t))) /\ InMemory /\ UNCHANGED faults
 
 \* ---- The fenced writes: each decides from the lease, in its transaction.
 StartFence(t)   == lease = t
@@ -230,7 +229,7 @@ WriteCount(t) == /\ taken' = CountTakes(t)
 
 \* A run left active by a holder that died, or lost its claim, is recorded as failed.
 Abandon(t) ==
-  /\ At(t, "abandon") /\ AbandonFence(t) /\ WriteAbandon
+  /\ task[t].at = "abandon" /\ AbandonFence(t) /\ WriteAbandon
   /\ Set(t, [task[t] EXCEPT !.at = "replan"])
   /\ UNCHANGED <<look, given, again, excused, unheard, want, waits, broke, faults>>
 
@@ -243,7 +242,7 @@ StartRun(t) ==
 \* The oldest message answers the paused run: its answers, and taken through it.  If an answer
 \* came first, the message is left, and the holder plans again.
 Reply(t) ==
-  /\ At(t, "reply") /\ ReplyFence(t)
+  /\ task[t].at = "reply" /\ ReplyFence(t)
   /\ IF Answerable
      THEN /\ WriteReply(t) /\ Give({task[t].pos})
           /\ Set(t, [task[t] EXCEPT !.at = "replied"])
@@ -253,7 +252,7 @@ Reply(t) ==
 
 \* With no message to consume, what it read counts as taken.
 CountTaken(t) ==
-  /\ At(t, "count") /\ CountFence(t) /\ WriteCount(t) /\ Set(t, Leaving(t, "all"))
+  /\ task[t].at = "count" /\ CountFence(t) /\ WriteCount(t) /\ Set(t, Leaving(t, "all"))
   /\ UNCHANGED <<look, given, again, excused, unheard, want, waits, broke, faults>>
 
 \* A claim that is lost stops its claimant: it has not failed, and hands over everything.
@@ -262,9 +261,9 @@ LostDue == "all"
 \* A write that its fence refuses changes nothing.
 Fenced(t) ==
   /\ \/ task[t].at \in Starts /\ ~StartFence(t)
-     \/ At(t, "reply") /\ ~ReplyFence(t)
-     \/ At(t, "abandon") /\ ~AbandonFence(t)
-     \/ At(t, "count") /\ ~CountFence(t)
+     \/ task[t].at = "reply" /\ ~ReplyFence(t)
+     \/ task[t].at = "abandon" /\ ~AbandonFence(t)
+     \/ task[t].at = "count" /\ ~CountFence(t)
   /\ Set(t, Leaving(t, LostDue)) /\ InMemory /\ UNCHANGED faults
 
 \* A run that is active though its task is done with it has no task any more.
@@ -290,7 +289,7 @@ DeliverGives(m) == {m}
 
 \* Its watcher gives the model the next message; nothing records it until the run's end.
 Deliver(t) ==
-  /\ At(t, "running") /\ MsgsPast(task[t].pos) # {}
+  /\ task[t].at = "running" /\ MsgsPast(task[t].pos) # {}
   /\ LET m == Min(MsgsPast(task[t].pos))
      IN /\ Set(t, [task[t] EXCEPT !.pos = m, !.fed = @ \cup {m}])
         /\ GiveBut(DeliverGives(m), IF lease = t THEN {} ELSE {m})
@@ -324,7 +323,7 @@ Waits(t)  == waits' = IF LeftSo(t) THEN Max(waits, asked) ELSE waits
 \* that it refused had asked for.  The hand-over is a claim by a task of the Runner's own.
 \* (No one cancels a release: it is the claimant's own task's, whoever called.)
 Release(t) ==
-  /\ At(t, "release") /\ LetsGo(t) /\ Waits(t)
+  /\ task[t].at = "release" /\ LetsGo(t) /\ Waits(t)
   /\ lease' = IF Frees(t) THEN "free" ELSE lease
   /\ Set(t, IF Goes(task[t]) THEN HasRead(HandingOver) ELSE Idle)
   /\ UNCHANGED <<log, asked, taken, look, reads, want, broke, faults>>
@@ -335,12 +334,13 @@ Release(t) ==
 \* over only what is newer, and looks do not spin.
 LookAgain(p) ==
   /\ look[p].due # "no" /\ look' = [look EXCEPT ![p] = NoLook]
-  /\ IF Goes(look[p]) THEN lease = "free" /\ \E t \in Of(p) : At(t, "idle") /\ Set(t, HasRead(LookTask))
-                      ELSE UNCHANGED task
+  /\ IF Goes(look[p])
+     THEN lease = "free" /\ \E t \in Of(p) : task[t].at = "idle" /\ Set(t, HasRead(LookTask))
+     ELSE UNCHANGED task
   /\ UNCHANGED <<durable, ghosts, faults>>
 
 \* Runner.recover, by any replica at any time: it sweeps the thread if anything is left to do.
-Recover(t) == /\ At(t, "idle") /\ Left /\ Set(t, SweepTask) /\ InMemory /\ UNCHANGED faults
+Recover(t) == /\ task[t].at = "idle" /\ Left /\ Set(t, SweepTask) /\ InMemory /\ UNCHANGED faults
 
 \* ---- What goes wrong.
 \* Where a claimant goes whose claim was cancelled, or failed: it may have been granted.
@@ -353,7 +353,7 @@ CancelDue == "all"
 \* is that write and then this.  (Once it runs, a stop is an EndRun.)
 Cancel(t) ==
   /\ task[t].cmd /\ May("cancel")    \* (it is a caller's up to its run's start)
-  /\ IF At(t, "claim")
+  /\ IF task[t].at = "claim"
      THEN Set(t, Unclaimed(t, CancelDue)) /\ lease' \in {lease, Granted(t)}
      ELSE Set(t, Leaving(t, CancelDue)) /\ UNCHANGED lease
   /\ UNCHANGED <<log, asked, taken, run, look, ghosts>>
@@ -361,28 +361,28 @@ Cancel(t) ==
 \* A transaction fails, or what comes between two of them: nothing took effect.
 Fail(t) ==
   /\ task[t].at \in HasPlan \cup {"claim"} /\ May("fail") /\ InMemory
-  /\ LET over == IF At(t, "claim") THEN Unclaimed(t, "newer") ELSE Leaving(t, "newer")
-     IN Set(t, IF At(t, "replied") THEN over ELSE HasFailed(t, over))
+  /\ LET over == IF task[t].at = "claim" THEN Unclaimed(t, "newer") ELSE Leaving(t, "newer")
+     IN Set(t, IF task[t].at = "replied" THEN over ELSE HasFailed(t, over))
 
 \* A command's write fails; it cannot know that nothing took effect.  (One that did take effect
 \* is the command, and then Fail.)
-CommandFails(t) == /\ At(t, "idle") /\ May("fail") /\ InMemory
+CommandFails(t) == /\ task[t].at = "idle" /\ May("fail") /\ InMemory
                    /\ Set(t, HasFailed(t, Leaving(t, "newer")))
 
 \* A transaction takes effect, and its answer is lost: to its task it failed.
 FailUnheard(t) ==
   /\ May("fail") /\ UNCHANGED <<look, given, again, excused, want, waits, broke>>
-  /\ \/ /\ At(t, "claim") /\ Wanted /\ CanClaim(t) /\ lease' = t
+  /\ \/ /\ task[t].at = "claim" /\ Wanted /\ CanClaim(t) /\ lease' = t
         /\ Set(t, HasFailed(t, Unclaimed(t, "newer")))
         /\ UNCHANGED <<log, asked, taken, run, once, twice, unheard>>
      \/ /\ Set(t, Leaving(t, "newer"))
         /\ \/ task[t].at \in Starts /\ StartFence(t) /\ WriteStart(t)
               /\ unheard' = unheard \cup task[t].fed
-           \/ At(t, "reply") /\ ReplyFence(t) /\ Answerable /\ WriteReply(t)
+           \/ task[t].at = "reply" /\ ReplyFence(t) /\ Answerable /\ WriteReply(t)
               /\ unheard' = unheard \cup {task[t].pos}
      \/ /\ Set(t, HasFailed(t, Leaving(t, "newer"))) /\ UNCHANGED unheard
-        /\ \/ At(t, "abandon") /\ AbandonFence(t) /\ WriteAbandon
-           \/ At(t, "count") /\ CountFence(t) /\ WriteCount(t)
+        /\ \/ task[t].at = "abandon" /\ AbandonFence(t) /\ WriteAbandon
+           \/ task[t].at = "count" /\ CountFence(t) /\ WriteCount(t)
 
 \* Recording a run's end fails, with effect or without.  It tries again, for as long as it holds
 \* its claim, and a claim_ttl at most (see LetGo); what was recorded already is then refused.
@@ -402,7 +402,7 @@ Armed(l, r)  == IF l.due = "no" THEN [due |-> r.due, seen |-> r.seen, pos |-> r.
 \* A release fails, with effect or without: the claim may stay until it lapses, and nothing
 \* was read to hand over by.  Its process looks again, and hands over by the same rule.
 ReleaseFails(t) ==
-  /\ At(t, "release") /\ May("fail") /\ LetsGo(t) /\ Waits(t) /\ Rest(t)
+  /\ task[t].at = "release" /\ May("fail") /\ LetsGo(t) /\ Waits(t) /\ Rest(t)
   /\ lease' \in IF Frees(t) THEN {"free", "dead"} ELSE {lease}
   /\ look' = IF ReleaseLooks THEN [look EXCEPT ![Owner[t]] = Armed(@, task[t])] ELSE look
   /\ broke' = TRUE
@@ -469,7 +469,9 @@ Next == \/ \E t \in Tasks : \/ Step(t) \/ Renew(t)
         \/ \E p \in Procs : LookAgain(p) \/ LookFails(p) \/ Crash(p) \/ Restart(p)
         \/ Post \/ Note \/ Expire
 
-Fair     == /\ \A t \in Tasks : WF_vars(Step(t))
+\* (Only a busy task has a Step: it is said first, for TLC evaluates this at each state and step.)
+Busy(t)  == task[t].at \notin {"idle", "down"}
+Fair     == /\ \A t \in Tasks : WF_vars(Busy(t) /\ Step(t))
             /\ \A p \in Procs : WF_vars(LookAgain(p))
             /\ WF_vars(Expire)
 Restarts == \A p \in Procs : WF_vars(Restart(p))

@@ -7,7 +7,7 @@ from itertools import permutations
 
 from conformance.model.model import Model
 from conformance.model.state import Constants, State
-from conformance.properties import SAFETY, broken
+from conformance.properties import SAFETY, broken_by_state, broken_by_step
 
 Renaming = Callable[[State], State]
 
@@ -107,7 +107,7 @@ class _Search:
         """Go through all of it, or up to what breaks."""
         initial = self._model.init()
         self._from[initial] = None
-        wrong = broken(self._model.constants, None, initial, self._names)
+        wrong = broken_by_state(self._model.constants, initial, self._names)
         if wrong:
             return self._found(1, wrong, initial, ())
         level, depth = [initial], 0
@@ -126,12 +126,14 @@ class _Search:
         constants, names, known = self._model.constants, self._names, self._from
         for action, who, after in self._model.successors(state):
             self._fired[action] += 1
-            if wrong := broken(constants, state, after, names):
+            wrong = broken_by_step(constants, state, after, names)
+            if new := after not in known and not any(rename(after) in known for rename in self._renamings):
+                wrong = broken_by_state(constants, after, names) + wrong
+            if wrong:
                 return wrong, (Step(action, who, after),)
-            if after in known or any(rename(after) in known for rename in self._renamings):
-                continue
-            known[after] = (state, action, who)
-            following.append(after)
+            if new:
+                known[after] = (state, action, who)
+                following.append(after)
         return (), ()
 
     def _found(self, depth: int, wrong: tuple[str, ...], state: State, last: tuple[Step, ...]) -> Found:

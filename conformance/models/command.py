@@ -102,7 +102,8 @@ class Models:
     """The command, and what it needs.
 
     `root` is the project's folder, `console` what it prints to; `find_tools` finds Java and the jar, and
-    `check` runs TLC. If it is `brief`, it prints its table only if something is not as expected.
+    `check` runs TLC. If it is `brief`, it prints its table only if something is not as expected. Of models
+    of at most `searched` states the command `search` is run beside it, which tells what their actions do.
     """
 
     root: Path
@@ -110,6 +111,7 @@ class Models:
     find_tools: FindTools
     check: Check
     brief: bool = False
+    searched: int = 0
 
     def run(self, options: Options) -> int:
         """Check what the options select, print the table and every failure, and write the files asked for.
@@ -147,7 +149,8 @@ class Models:
         if not cases:
             return []
         cores = os.cpu_count() or 1
-        means = Means(self.find_tools(self.root), self.check, cores, options.jobs or cores, options.update)
+        tools, at_once = self.find_tools(self.root), options.jobs or cores
+        means = Means(tools, self.check, cores, at_once, options.update, self.searched)
         with watching(self.console, len(cases)) as watch:
             return asyncio.run(run_cases(cases, means, watch))
 

@@ -42,13 +42,16 @@ class Judgement:
         return self.right and not self.stale
 
 
-def judge(case: Case, result: Result) -> Judgement:
-    """Compare what TLC found with what the manifest expects of the case."""
+def judge(case: Case, result: Result, *, counted: bool = True) -> Judgement:
+    """Compare what TLC found with what the manifest expects of the case.
+
+    Which of a model's actions fired is compared if they were `counted`.
+    """
     verdict = (*_of_verdict(case, result), *_of_end(case, result))
     beside = (*_of_warnings(result),)
     if verdict:
         return Judgement(verdict, beside, ())
-    if isinstance(case.entry, Model):
+    if isinstance(case.entry, Model) and counted:
         beside += (*_of_coverage(case.entry.idle, result.coverage),)
     return Judgement(verdict, beside, (*_of_counts(case, result),))
 

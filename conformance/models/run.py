@@ -43,7 +43,8 @@ class Check(Protocol):
 class Means:
     """What runs the cases: the tools, what runs TLC, and how many `cores` and runs `at_once` it may use.
 
-    `updating` is whether counts that changed will be written into the manifest, and so are no failure.
+    `updating` is whether counts that changed will be written into the manifest, and so are no failure. Of
+    models of at most `searched` states TLC does not count what each action does: `search` does.
     """
 
     tools: Tools
@@ -51,6 +52,7 @@ class Means:
     cores: int
     at_once: int
     updating: bool = False
+    searched: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,32 +77,36 @@ async def run_cases(cases: Sequence[Case], means: Means, watch: Watch) -> list[C
     return await share_out(map(work, cases), cores=means.cores, at_once=means.at_once)
 
 
-def job_of(case: Case) -> Job:
+def job_of(case: Case, searched: int = 0) -> Job:
     """What TLC is to run for a case: with coverage for a model, for only there must every action fire.
 
-    What ends with a counterexample, or has few states, is over before Java has compiled much.
+    Coverage takes half as long again where there are no temporal properties, so a model of at most `searched`
+    states, of which `search` tells the same, goes without. What ends with a counterexample, or has few
+    states, is over before Java has compiled much.
     """
+    states = case.entry.distinct_states if isinstance(case.entry, Model) else 0
     return Job(
         module=case.module,
         cfg=case.cfg,
         library=(case.spec_dir,),
         workers=case.entry.workers,
         memory_mb=case.entry.memory_mb,
-        coverage=isinstance(case.entry, Model),
-        quick=not isinstance(case.entry, Model) or (case.entry.distinct_states or _MANY) < _MANY,
+        coverage=states is None or states > searched,
+        quick=states is not None and states < _MANY,
     )
 
 
 async def _run_case(case: Case, means: Means, watch: Watch) -> Checked:
     """Check one case, and tell the watch."""
     watch.began(case.name)
+    job = job_of(case, means.searched)
     result = await means.check(
-        job_of(case),
+        job,
         means.tools,
         on_progress=lambda progress: watch.went_on(case.name, progress),
         timeout=_PATIENCE * case.entry.seconds,
     )
-    judgement = judge(case, result)
+    judgement = judge(case, result, counted=job.coverage)
     summary = f"{say_verdict(case, result)}, {result.distinct:,} states, {result.seconds:.1f} s"
     watch.ended(case.name, summary, ok=judgement.right if means.updating else judgement.ok)
     return Checked(case, result, judgement)

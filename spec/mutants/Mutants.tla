@@ -16,21 +16,21 @@ Yes            == TRUE    \* Abandonable: also a run that ended meanwhile;
                           \* Open: an answer is accepted where no run is paused
 Paused         == "paused"    \* AbandonedAs
 
-Unheld(t)      == At(t, "idle")    \* Held: a direct run whose caller does not hold the thread
+Unheld(t)      == task[t].at = "idle"    \* Held: a direct run whose caller does not hold the thread
 
 \* ---- Cursors
 Unmoved(t)  == taken                        \* StartTakes: taken is saved by a later write
 NotAsked(n) == asked                        \* SendAsks, AnswerAsks: a later write
 ToItsAnswers == Len(log) + 1                \* ReplyAsks: the reply asks up to its own answers
 TakesHead(t) ==                             \* StartTakes: a resume takes what it has not read
-  IF At(t, "resume") THEN Len(log) ELSE Max(taken, task[t].pos)
+  IF task[t].at = "resume" THEN Len(log) ELSE Max(taken, task[t].pos)
 TakesUnread(t) == Len(log)                  \* CountTakes: past what it has read
 PastTheHead(t) == Len(log) + 1              \* StartTakes: past what the log holds
 AsRead(t)   == task[t].pos                  \* CountTakes: whatever was saved meanwhile
 
 \* Claim: taken moves as it plans
 ClaimAndTake(t) ==
-  /\ At(t, "claim") /\ Wanted /\ CanClaim(t) /\ lease' = t
+  /\ task[t].at = "claim" /\ Wanted /\ CanClaim(t) /\ lease' = t
   /\ LET p == Plan(t) IN
        /\ Set(t, [p EXCEPT !.fed = {}])
        /\ taken' = IF p.at \in {"prompt", "resume"} THEN Max(taken, p.pos) ELSE taken
@@ -39,7 +39,7 @@ ClaimAndTake(t) ==
 
 \* ---- What is given
 Dropped(m) == {}                            \* DeliverGives: a closed queue drops it, and it counts
-OnlyAnswers(t) == IF At(t, "resume") THEN {} ELSE task[t].fed    \* StartGives
+OnlyAnswers(t) == IF task[t].at = "resume" THEN {} ELSE task[t].fed    \* StartGives
 
 \* DirectTold: a thread without a position of its own starts from what its agent was last told
 FromLastTold == IF taken = 0 THEN Len(log) ELSE taken
@@ -55,11 +55,11 @@ ForAll(l, r) == [NoLook EXCEPT !.due = "all"]    \* Armed: a failed release's lo
 LookOnce(p) ==
   /\ look[p].due # "no" /\ look' = [look EXCEPT ![p] = NoLook]
   /\ IF Goes(look[p]) /\ lease = "free"
-     THEN \E t \in Of(p) : At(t, "idle") /\ Set(t, HasRead(LookTask)) ELSE UNCHANGED task
+     THEN \E t \in Of(p) : task[t].at = "idle" /\ Set(t, HasRead(LookTask)) ELSE UNCHANGED task
   /\ UNCHANGED <<durable, ghosts, faults>>
 \* Recover: a sweep asks up to the head
-RecoverAsking(t) == /\ At(t, "idle") /\ Len(log) > taken /\ asked' = Len(log) /\ Set(t, SweepTask)
-                    /\ UNCHANGED <<log, taken, lease, run, look, ghosts, faults>>
+RecoverAsking(t) == /\ task[t].at = "idle" /\ Len(log) > taken /\ asked' = Len(log)
+                    /\ Set(t, SweepTask) /\ UNCHANGED <<log, taken, lease, run, look, ghosts, faults>>
 
 \* ---- Grants and releases
 \* Unclaimed: a claim that was cancelled, or failed, is taken not to be granted
@@ -81,7 +81,7 @@ AllAsked(t)   == asked                      \* FailureSaw: as it leaves, not as 
 AsBefore      == 0                          \* PlanSees: what is asked is not read anew with the plan
 \* Release: the hand-over asks up to the head
 ReleaseAndAsk(t) ==
-  /\ At(t, "release") /\ LetsGo(t) /\ Waits(t)
+  /\ task[t].at = "release" /\ LetsGo(t) /\ Waits(t)
   /\ lease' = IF Frees(t) THEN "free" ELSE lease
   /\ asked' = Len(log) /\ Set(t, IF Len(log) > taken \/ Left THEN HasRead(HandingOver) ELSE Idle)
   /\ UNCHANGED <<log, taken, look, reads, want, broke, faults>>
@@ -91,7 +91,7 @@ GivesUp(t, st) == Leaving(t, "all")
 
 \* ---- The run's id as the holder of a claim made while it is paused or answered: the
 \* ---- resume renews what the pausing segment holds, which then deletes the lease under it
-SameRun == lease \in Tasks /\ At(lease, "release") /\ task[lease].due = "all"
+SameRun == lease \in Tasks /\ task[lease].at = "release" /\ task[lease].due = "all"
            /\ run.st \in {"paused", "answered"}
 RunIdCanClaim(t) == lease = "free" \/ SameRun
 RunIdFrees(t) == lease = t \/ /\ task[t].due = "all" /\ lease \in Tasks
@@ -139,25 +139,25 @@ PlanForgets(t) ==
 \* ---- Specs of their own
 \* The cursors are read before the claim is given up (two transactions, in that order).
 ReadFirst(t) ==
-  /\ At(t, "release") /\ LetsGo(t) /\ Waits(t)
+  /\ task[t].at = "release" /\ LetsGo(t) /\ Waits(t)
   /\ Set(t, [task[t] EXCEPT !.at = IF Goes(task[t]) THEN "free, go" ELSE "free, rest"])
   /\ UNCHANGED <<log, asked, taken, lease, look, reads, want, broke, faults>>
 ThenFree(t) ==
   /\ task[t].at \in {"free, go", "free, rest"}
   /\ lease' = IF lease = t THEN "free" ELSE lease
-  /\ Set(t, IF At(t, "free, go") THEN HandingOver ELSE Idle)
+  /\ Set(t, IF task[t].at = "free, go" THEN HandingOver ELSE Idle)
   /\ UNCHANGED <<log, asked, taken, run, look, ghosts, faults>>
 ReadFirstSpec == Init /\ [][Next \/ \E t \in Tasks : ThenFree(t)]_vars
 
 \* A send that claims first (with its ask in memory, and so no reading of asked), and saves
 \* its ask once it has been granted the claim, or refused it.
 SendThenClaim(t) ==
-  /\ At(t, "idle") /\ RoomForMsg
+  /\ task[t].at = "idle" /\ RoomForMsg
   /\ log' = Append(log, "msg")
   /\ Set(t, [Idle EXCEPT !.at = "claim, ask", !.pos = Len(log) + 1])
   /\ UNCHANGED <<asked, taken, lease, run, look, ghosts, faults>>
 ClaimThenAsk(t) ==
-  /\ At(t, "claim, ask")
+  /\ task[t].at = "claim, ask"
   /\ lease' = IF lease = "free" THEN t ELSE lease
   /\ look' = IF lease = "free" THEN look ELSE [look EXCEPT ![Owner[t]] = [NoLook EXCEPT !.due = "all"]]
   /\ Set(t, [task[t] EXCEPT !.at = IF lease = "free" THEN "ask, replan" ELSE "ask, rest"])
@@ -165,7 +165,7 @@ ClaimThenAsk(t) ==
 AskLate(t) ==
   /\ task[t].at \in {"ask, replan", "ask, rest"}
   /\ asked' = Max(asked, task[t].pos)
-  /\ Set(t, IF At(t, "ask, replan") THEN [Idle EXCEPT !.at = "replan"] ELSE Idle)
+  /\ Set(t, IF task[t].at = "ask, replan" THEN [Idle EXCEPT !.at = "replan"] ELSE Idle)
   /\ UNCHANGED <<log, taken, lease, run, look, ghosts, faults>>
 AskLateSpec == Init /\ [][Next \/ \E t \in Tasks : ClaimThenAsk(t) \/ AskLate(t)]_vars
 =============================================================================

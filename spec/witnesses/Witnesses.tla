@@ -49,10 +49,10 @@ HandsOverNewer(t) == Release(t) /\ task'[t].at = "claim" /\ \E p \in Procs : loo
 NeverHandOverOfNewerAsk == [][\A t \in Tasks : ~HandsOverNewer(t)]_vars
 \* A message is sent to a run that no longer takes any, and the run's end does not take it.
 NeverMessageAfterQueueClosed ==
-  [][\A t, u \in Tasks : ~(Send(t) /\ At(u, "release") /\ lease = u)]_vars
+  [][\A t, u \in Tasks : ~(Send(t) /\ task[u].at = "release" /\ lease = u)]_vars
 \* A look waits while a claim is held, beside a live run.
-NeverLookThatWaits == \A p \in Procs : ~(look[p].due # "no" /\ lease \in Tasks /\ At(lease, "running")
-                                         /\ p # Owner[lease])
+NeverLookThatWaits == \A p \in Procs : ~(look[p].due # "no" /\ lease \in Tasks
+                                         /\ task[lease].at = "running" /\ p # Owner[lease])
 \* (A look's task, unlike a command's, has read what was asked; and unlike a hand-over, it comes
 \* before any turn.  So these cfgs allow a failure, that has not come: else nothing keeps seen.)
 ForALook(t) == task[t].seen > 0 /\ taken = 0 /\ faults.fail = MaxFail
@@ -71,10 +71,11 @@ NeverReplyFindsAnswer == [][\A t \in Tasks : ~(Reply(t) /\ run.st # "paused")]_v
 NeverAnswerAsItPauses == [][\A t \in Tasks : ~(Answer(t) /\ lease \in Tasks)]_vars
 \* An answered run resumes with a message beside the answers.
 NeverResumeWithMessages ==
-  [][\A t \in Tasks : ~(StartRun(t) /\ At(t, "resume") /\ task[t].fed # {})]_vars
+  [][\A t \in Tasks : ~(StartRun(t) /\ task[t].at = "resume" /\ task[t].fed # {})]_vars
 \* A reply is recorded, and its process dies before the resume; another resumes the run.
-NeverResumeOfTheDead == [][\A t \in Tasks : ~(StartRun(t) /\ At(t, "resume") /\ broke /\ 1 \in once
-                                             /\ 2 \in once /\ task[t].fed = {})]_vars
+NeverResumeOfTheDead ==
+  [][\A t \in Tasks : ~(StartRun(t) /\ task[t].at = "resume" /\ broke /\ {1, 2} \subseteq once
+                        /\ task[t].fed = {})]_vars
 \* A stalled run ends after the next run began, and is refused.
 NeverStalledEnd ==
   [][\A t \in Tasks : ~(EndRun(t) /\ run.st = "active" /\ run.by \in Tasks \ {t})]_vars
@@ -92,7 +93,7 @@ NeverRenewalFindsAnother ==
   [][\A t \in Tasks : ~(LoseClaim(t) /\ ~Fenced(t) /\ lease \in Tasks)]_vars
 \* A message committed directly is the prompt of the next turn, ahead of the one sent.  (Had both
 \* been sent, the other's task or look would tell.)
-Alone(t) == \A u \in Tasks \ {t} : At(u, "idle") /\ look[Owner[u]].due = "no"
+Alone(t) == \A u \in Tasks \ {t} : task[u].at = "idle" /\ look[Owner[u]].due = "no"
 NeverPostedIsPrompt ==
   [][\A t \in Tasks : ~(StartRun(t) /\ task[t].pos = 1 /\ asked = 2 /\ taken = 0 /\ Alone(t))]_vars
 \* A failed turn leaves its message to the next command, which consumes it first.
@@ -105,7 +106,8 @@ NeverCancelledGrant == [][\A t \in Tasks : ~(Cancel(t) /\ lease # lease')]_vars
 \* A start is recorded and not heard of: the release finds it, and hands over.
 NeverUnheardStart == [][\A t \in Tasks : ~(Release(t) /\ run.by = t)]_vars
 \* A run's end is recorded and not heard of: the second try is refused, and changes nothing.
-NeverEndTriedAgain == [][\A t \in Tasks : ~(EndRun(t) /\ At(t, "ending") /\ run.st = "idle")]_vars
+NeverEndTriedAgain ==
+  [][\A t \in Tasks : ~(EndRun(t) /\ task[t].at = "ending" /\ run.st = "idle")]_vars
 \* A failed release leaves its claim to lapse; its process's look takes what was asked.
 NeverLookAfterFailedRelease == [][\A t \in Tasks : ~(Claim(t) /\ broke /\ task[t].seen > 0)]_vars
 \* Two processes wait to look at the same thread.

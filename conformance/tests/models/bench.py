@@ -85,6 +85,7 @@ class Bench:
     tlc: FakeTlc = field(default_factory=FakeTlc)
     check: Check | None = None
     find_tools: Callable[[Path], Tools] = lambda _root: TOOLS
+    searched: int = 0
     printed: str = ""
 
     @property
@@ -111,7 +112,8 @@ class Bench:
         """Run the command, keep what it printed, and return its exit code."""
         out = StringIO()
         console = Console(file=out, width=160, force_terminal=terminal, highlight=False)
-        models = Models(self.folder, console, self.find_tools, self.check or self.tlc.check)
+        check = self.check or self.tlc.check
+        models = Models(self.folder, console, self.find_tools, check, searched=self.searched)
         code = models.run(options or Options(tier="all"))
         self.printed = out.getvalue()
         return code

@@ -79,6 +79,28 @@ def test_a_model_of_many_states_takes_longer_than_a_counterexample(
     assert job_of(cases["NoRoom"]).quick is True
 
 
+@pytest.mark.parametrize(("states", "is_counted"), [(None, True), (7, True), (6, False)])
+def test_of_a_model_that_is_searched_tlc_counts_no_actions(
+    bench: Bench, states: int | None, is_counted: bool
+) -> None:
+    """A search tells which fire; of one that has too many states, or that is new, TLC does."""
+    counter = next(case for case in load_manifest(bench.spec).cases if case.cfg.stem == "Counter")
+    assert isinstance(counter.entry, Model)
+    entry = counter.entry.model_copy(update={"distinct_states": states})
+    assert job_of(replace(counter, entry=entry), searched=6).coverage is is_counted
+    assert job_of(replace(counter, entry=entry)).coverage is True
+
+
+def test_what_tlc_does_not_count_is_not_missed(bench: Bench) -> None:
+    """A run with no coverage is as expected where none was asked for; each other fault is still told."""
+    bench.tlc.results["Counter"] = replace(HOLDS, coverage={})
+    assert bench.run() == 1
+    bench.searched = 4
+    assert bench.run() == 0
+    bench.tlc.results["Counter"] = replace(HOLDS, coverage={}, depth=5)
+    assert bench.run() == 1
+
+
 @pytest.mark.parametrize(
     ("options", "names"),
     [

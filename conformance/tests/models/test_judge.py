@@ -130,8 +130,10 @@ def test_which_counts_are_exact() -> None:
 )
 def test_actions_that_fire_against_what_is_expected(coverage: dict[str, Coverage], sentence: str) -> None:
     """Every action fires but those listed as idle, which do not; a stutter counts as firing."""
-    (found,) = judge(CASES["Counter"], replace(HOLDS, coverage=coverage)).beside
+    result = replace(HOLDS, coverage=coverage)
+    (found,) = judge(CASES["Counter"], result).beside
     assert sentence in found
+    assert judge(CASES["Counter"], result, counted=False).ok
 
 
 def test_a_warning_is_a_failure() -> None:

@@ -117,11 +117,11 @@ def test_the_lanes_need_no_script() -> None:
     """All steps, what is broken with its sentence, and the loop are in the page's own table."""
     parsed = page(counterexample("FailureHandsOverAll"))
     rows = [each for tag, each in parsed.elements if tag == "tr" and each.get("class") == "step"]
-    assert [row["id"] for row in rows] == [f"step-{number}" for number in range(1, 10)]
+    assert [row["id"] for row in rows] == [f"step-{number}" for number in range(1, 11)]
     assert "I4_NeverSpins is broken: from step 8 on, for ever." in parsed.texts["strong"]
     assert ("div", {"class": "break"}) in parsed.elements
     assert SENTENCES["I4_NeverSpins"] in parsed.texts["q"]
-    assert "↺ The loop begins: steps 8 to 9." in parsed.texts["td"]
+    assert "↺ The loop begins: steps 8 to 10." in parsed.texts["td"]
     assert "↺ Then it goes back by Release to step 8, and so on for ever." in parsed.texts["td"]
 
 

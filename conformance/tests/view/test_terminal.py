@@ -118,10 +118,10 @@ def test_every_change_is_told_once(path: Path) -> None:
 def test_a_loop_is_told_where_it_begins_and_where_it_goes_back() -> None:
     """A lasso's first step has a line above it, and the last one below."""
     lines = printed(counterexample("FailureHandsOverAll"), 100)
-    begins = lines.index("↺ The loop begins: steps 8 to 9.")
-    assert lines[begins + 1].startswith("8 LookAgain")
+    begins = lines.index("↺ The loop begins: steps 8 to 10.")
+    assert lines[begins + 1].split()[:2] == ["8", "Release"]
     assert lines.index("↺ Then it goes back by Release to step 8, and so on for ever.") > begins
-    assert "  × I4_NeverSpins is broken: from step 8 on, for ever." in lines  # noqa: RUF001
+    assert "   × I4_NeverSpins is broken: from step 8 on, for ever." in lines  # noqa: RUF001
 
 
 def test_stuttering_is_told() -> None:
