@@ -7,6 +7,9 @@ endif
 BIN := .venv/bin
 ARGS :=
 
+# Many processes are started here, and each would compile the project anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup test verify explore replay twins models mutants controls guards search soak lint types contracts fmt lock clean distclean
 

@@ -202,8 +202,9 @@ class Mutants:
     def _run(self, names: Sequence[str], json: Path | None) -> int:
         """As `run`, of these mutants; what makes it impossible is raised."""
         began = time.perf_counter()
+        lengths = _lengths(self.root / "spec")
         with quiet():
-            found = [self._mutant(name) for name in names]
+            found = [self._mutant(name, lengths.get(name)) for name in names]
         most = max(mutant.caught.steps for mutant in found)
         figures = {
             "mutants": len(found),
@@ -217,16 +218,13 @@ class Mutants:
         )
         return Listing(self.console, "mutants", _COLUMNS, self.brief).show(found, figures, caught, json)
 
-    def _mutant(self, name: str) -> Mutant:
-        """What catches one mutant."""
-        spec = self.root / "spec"
-        replayed = replay(self.root / "traces" / f"{name}.itf.json", spec)
-        return Mutant(
-            name, replayed.broken, self._length(spec, name), replayed.why, hunt(TWINS[name], replayed.model)
-        )
+    def _mutant(self, name: str, states: int | None) -> Mutant:
+        """What catches one mutant, whose counterexample by TLC has so many states."""
+        replayed = replay(self.root / "traces" / f"{name}.itf.json", self.root / "spec")
+        return Mutant(name, replayed.broken, states, replayed.why, hunt(TWINS[name], replayed.model))
 
-    @staticmethod
-    def _length(spec: Path, name: str) -> int | None:
-        """How many states TLC's counterexample has, as the manifest pins it; None if it pins none."""
-        entries = [case.entry for case in load_manifest(spec).cases if Path(case.name).name == name]
-        return next((entry.trace_length for entry in entries if isinstance(entry, MutantEntry)), None)
+
+def _lengths(spec: Path) -> Mapping[str, int | None]:
+    """How many states TLC's counterexample to each mutant has, as the manifest pins it."""
+    entries = [(case.slug, case.entry) for case in load_manifest(spec).cases]
+    return {name: entry.trace_length for name, entry in entries if isinstance(entry, MutantEntry)}

@@ -118,7 +118,6 @@ class Verify:
                     f"{many(figures['mutants'], 'mutant')}, within {many(figures['most_steps'], 'step')}"
                 ),
             ),
-            *(part for storage in DURABLE for part in self._over(storage)),
             Part(
                 "search",
                 "the model beside which the runner is stepped is TLC's",
@@ -127,6 +126,7 @@ class Verify:
                     f"{many(figures['models'], 'model')} of {many(figures['distinct_states'], 'state')}"
                 ),
             ),
+            *(part for storage in DURABLE for part in self._over(storage)),
             Part(
                 "models",
                 "the model has its properties, and loses one with each rule",

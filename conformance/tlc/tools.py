@@ -52,21 +52,30 @@ class Jar:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The Java and the jar that TLC is run with."""
+    """The Java and the jar that TLC is run with, and the archive of its classes, if one was made for them."""
 
     java: Java
     jar: Jar
+    archive: Path | None = None
 
 
 def find_tools(root: Path) -> Tools:
-    """Find the Java and the TLC jar for the project at `root`.
+    """Find the Java and the TLC jar for the project at `root`, and the archive that set-up made for them.
 
     The jar's SHA-256 is computed anew on each call.
 
     Raises:
         ToolError: There is no Java 11 or newer, or no jar, or the jar is not one of the pinned two.
     """
-    return Tools(java=find_java(), jar=find_jar(root))
+    java, jar = find_java(), find_jar(root)
+    archive = archive_path(root, java, jar)
+    return Tools(java, jar, archive if archive.is_file() else None)
+
+
+def archive_path(root: Path, java: Java, jar: Jar) -> Path:
+    """Where set-up puts the archive of the classes that this Java loads from this jar."""
+    made_with = f"{java.path} {java.version} {jar.path} {jar.sha256}"
+    return Path(root, ".tools", f"tlc-{sha256_of(made_with.encode())[:12]}.jsa").absolute()
 
 
 def bundled_java() -> Path | None:
