@@ -83,7 +83,8 @@ def _of_task(
     weights = {"Fenced": ON, "EndFails": COMMAND}
     found += [(action, weights.get(action, FAULT)) for action in faults_of(at, cmd=cmd)]
     found += [("Renew", RARE)] if at in PLANS_OR_RUNS else []
-    return (*found, ("Lapse", FAULT)) if is_holder else tuple(found)
+    # There is seldom anything to count, and a count whose claim has lapsed is what its fence is for.
+    return (*found, ("Lapse", COMMAND if at == "count" else FAULT)) if is_holder else tuple(found)
 
 
 def _commands(answers: float) -> Iterator[tuple[str, float]]:
