@@ -48,7 +48,7 @@ WALKS_OF_ONE = 25
 
 
 PROFILES: Mapping[str, Profile] = {
-    "pull-request": Profile(walks=1_000, real=200, examples=150, steps=60),
+    "pull-request": Profile(walks=800, real=160, examples=120, steps=60),
     "nightly": Profile(walks=1_000, real=500, examples=400, steps=80, rounds=40),
     "explore": Profile(walks=1_000, real=500, examples=400, steps=100, rounds=None),
 }
