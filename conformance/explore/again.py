@@ -133,7 +133,7 @@ def again(setting: Setting, steps: Steps) -> Walked:
     walks: list[_Again] = []
     try:
         with setting.opened() as world:
-            walks.append(_Again(Model(setting.constants), world))
+            walks.append(_Again(setting.model(setting.constants), world))
             walks[0].go(steps)
     except Exception as error:  # whatever goes wrong is what is told
         if not walks:  # there is no world to walk in

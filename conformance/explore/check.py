@@ -7,7 +7,7 @@ from conformance.model.direct import DirectModel
 from conformance.model.model import Model
 from conformance.properties import AT_EVERY_STEP, broken
 
-OF_DIRECT_RUNS = ("I1_ConsumedAtMostOnce", "I2_ConsumedWithItsWrite", "RunsInTurn")
+OF_DIRECT_RUNS = ("HeldRunLeftAlone", "I1_ConsumedAtMostOnce", "I2_ConsumedWithItsWrite", "RunsInTurn")
 """Those of the properties of a step that spec/DirectRuns.cfg names."""
 
 

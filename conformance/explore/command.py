@@ -17,6 +17,7 @@ from conformance.explore.keep import kept
 from conformance.explore.profiles import PROFILES, Profile
 from conformance.explore.shard import SHARDS, Explored, Shard, Speed, all_explored
 from conformance.explore.tally import LEFT_REPLY, PAIRS, Tally
+from conformance.mutants.direct import DIRECT_RUNS
 from conformance.properties import AT_EVERY_STEP, PROPERTIES
 from conformance.report import (
     AS_EXPECTED,
@@ -37,6 +38,7 @@ from conformance.world.durable import MEMORY
 _KINDS = {
     "stepped": "with the stepped agent",
     "real": "with pydantic-ai's agent",
+    "direct": "with callers who make runs of their own",
     "hypothesis": "of Hypothesis's",
 }
 
@@ -137,12 +139,12 @@ class Explore:
         self, profile: str, seed: int, wrong: Walked | None, seconds: float, json: Path | None
     ) -> int:
         """Print and write what was found."""
-        tally = self.tally
+        tally, actions = self.tally, _actions(profile)
         # Exploration ends at a walk that goes wrong: what it has not reached by then shows nothing.
         failures = [kept(self.root, wrong)] if wrong else list(self._missed(profile, seed))
         rows = [
             _row(action, tally)
-            for action in sorted([*ACTIONS, LEFT_REPLY], key=lambda action: -tally.actions[action])
+            for action in sorted([*actions, LEFT_REPLY], key=lambda action: -tally.actions[action])
         ]
         if not wrong and (failures or not self.brief):
             self._print(rows)
@@ -151,8 +153,8 @@ class Explore:
             "walks": tally.walks,
             "steps_per_second": round(tally.steps / seconds),
             **{f"steps_per_second_{part}": speed for part, speed in self.speeds.items()},
-            "actions": len(ACTIONS),
-            "actions_reached": len(ACTIONS) - len(tally.missed_actions),
+            "actions": len(actions),
+            "actions_reached": len(actions) - len(tally.missed(actions)),
             "pairs": len(PAIRS),
             "pairs_reached": len(PAIRS) - len(tally.missed_pairs),
             "apart": tally.apart,
@@ -178,11 +180,16 @@ class Explore:
         over = () if self.storage == MEMORY else ("--storage", self.storage)
         again = command("explore", "--profile", profile, "--seed", seed, *over)
         tally = self.tally
-        if tally.missed_actions:
-            yield Failure("actions", [f"Never reached: {', '.join(tally.missed_actions)}."], again)
+        if missed := tally.missed(_actions(profile)):
+            yield Failure("actions", [f"Never reached: {', '.join(missed)}."], again)
         if tally.missed_pairs and self.storage == MEMORY:
             named = ", ".join(f"{fault} at {action}" for action, fault in tally.missed_pairs)
             yield Failure("pairs of an action and a fault", [f"Never reached: {named}."], again)
+
+
+def _actions(profile: str) -> list[str]:
+    """The actions that walks of this profile must reach, those of direct runs among them."""
+    return [*ACTIONS, *(DIRECT_RUNS if PROFILES[profile].direct else ())]
 
 
 def _rounds(profile: Profile, seed: int) -> Iterator[int]:

@@ -9,8 +9,8 @@ class Profile:
     """How many walks there are, and how long they are.
 
     `walks` are steered by what has been rare, with the stepped agent; `real` are so with pydantic-ai's;
-    `examples` are those that Hypothesis chooses. `rounds` is how often all of that is done, each time with
-    other seeds; None until it is stopped.
+    `direct` with callers who make runs of their own; `examples` are those that Hypothesis chooses. `rounds`
+    is how often all of that is done, each time with other seeds; None until it is stopped.
     """
 
     walks: int
@@ -18,6 +18,7 @@ class Profile:
     examples: int
     steps: int
     rounds: int | None = 1
+    direct: int = 0
 
     def over_a_database(self) -> "Profile":
         """The profile for a durable storage, where a step takes a hundred times as long."""
@@ -25,6 +26,7 @@ class Profile:
             self,
             walks=max(1, self.walks // WALKS_OF_ONE),
             real=max(1, self.real // WALKS_OF_ONE),
+            direct=max(1, self.direct // WALKS_OF_ONE) if self.direct else 0,
             examples=max(1, self.examples // WALKS_OF_ONE),
         )
 
@@ -34,6 +36,7 @@ class Profile:
             self,
             walks=_part(self.walks, parts, place),
             real=_part(self.real, parts, place),
+            direct=_part(self.direct, parts, place),
             examples=_part(self.examples, parts, place),
         )
 
@@ -48,8 +51,8 @@ WALKS_OF_ONE = 25
 
 
 PROFILES: Mapping[str, Profile] = {
-    "pull-request": Profile(walks=800, real=160, examples=120, steps=60),
-    "nightly": Profile(walks=1_000, real=500, examples=400, steps=80, rounds=40),
-    "explore": Profile(walks=1_000, real=500, examples=400, steps=100, rounds=None),
+    "pull-request": Profile(walks=760, real=160, direct=80, examples=120, steps=60),
+    "nightly": Profile(walks=1_000, real=500, direct=100, examples=400, steps=80, rounds=40),
+    "explore": Profile(walks=1_000, real=500, direct=100, examples=400, steps=100, rounds=None),
 }
 """The profiles, by name."""

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from frozendict import frozendict
 
-from conformance.actions import ACTIONS
 from conformance.beside import MEANWHILE, Beside, Taken
 from conformance.explore.setting import Setting
 from conformance.model.model import Model
@@ -107,7 +106,7 @@ def load_walk(path: Path) -> SavedWalk:
         raise UnreadableError(f"{path} is no recorded walk of the runner. Name one of traces/found.")
     try:
         setting = Setting.of(meta)
-        steps = _steps(setting.constants, trace)
+        steps = _steps(setting, trace)
         given = _given(meta, len(steps))
         _check_digest(meta, _digest(setting, given, trace))
     except ValueError as error:
@@ -131,8 +130,9 @@ def _given(meta: Mapping[str, str], steps: int) -> int:
     return int(given)
 
 
-def _steps(constants: Constants, trace: Trace) -> list[tuple[str, str, str]]:
+def _steps(setting: Setting, trace: Trace) -> list[tuple[str, str, str]]:
     """The steps of a walk that was saved; raises ValueError where one is none, or follows from nothing."""
+    constants = setting.constants
     states = [state_of(constants, state.variables) for state in trace.states]
     if trace.loop is not None:
         raise ValueError("it goes back to a state, and a walk just ends")
@@ -141,7 +141,7 @@ def _steps(constants: Constants, trace: Trace) -> list[tuple[str, str, str]]:
     steps = []
     for number, state in enumerate(trace.states[1:], start=2):
         actor, _, variant = state.location.partition("/")
-        if not _is_step(constants, f"{state.action}/{state.location}"):
+        if not _is_step(setting, f"{state.action}/{state.location}"):
             raise ValueError(
                 f"its step {number} is {state.action} {state.location}, which is no step of a walk"
             )
@@ -149,18 +149,19 @@ def _steps(constants: Constants, trace: Trace) -> list[tuple[str, str, str]]:
     return steps
 
 
-def _is_step(constants: Constants, told: str) -> bool:
+def _is_step(setting: Setting, told: str) -> bool:
     """Whether the world has such a step: an action, done by such an actor, in such a variant.
 
     The variant may have others' steps in it, which come between the first one's effect and its answer.
     """
-    return all(_is_one_step(constants, each) for each in told.split(MEANWHILE))
+    return all(_is_one_step(setting, each) for each in told.split(MEANWHILE))
 
 
-def _is_one_step(constants: Constants, told: str) -> bool:
+def _is_one_step(setting: Setting, told: str) -> bool:
     """Whether the world has such a step, nothing between."""
+    constants = setting.constants
     action, actor, variant = [*told.split("/", 2), "", ""][:3]
-    known = ACTIONS.get(action)
+    known = setting.actions.get(action)
     if known is None or told.count("/") < len(("actor", "variant")):
         return False
     actors = {"task": constants.tasks, "process": constants.procs, "world": ("",)}[known.by]

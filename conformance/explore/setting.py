@@ -1,20 +1,28 @@
 """What a walk's world is made of: all that the walk depends on besides its steps."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
+from conformance.actions import ACTIONS, Action
+from conformance.model.direct import DirectModel
+from conformance.model.model import Model
 from conformance.model.state import Constants
+from conformance.mutants.direct import DIRECT_RUNS, LIBRARY
 from conformance.world.agent import MakeAgent, SteppedAgent
 from conformance.world.durable import MEMORY, STORAGES, storage_of
 from conformance.world.model_agent import ModelAgent
 from conformance.world.process import MakeRunner, make_runner
 from conformance.world.world import World
 
-STEPPED, REAL = "stepped", "pydantic-ai"
+STEPPED, REAL, DIRECT = "stepped", "pydantic-ai", "direct"
 
-AGENTS: Mapping[str, MakeAgent] = {STEPPED: SteppedAgent, REAL: ModelAgent}
-"""The agents that a world may have, by the names that saved walks have for them."""
+AGENTS: Mapping[str, MakeAgent] = {STEPPED: SteppedAgent, REAL: ModelAgent, DIRECT: SteppedAgent}
+"""The agents that a world may have, by the names that saved walks have for them.
+
+In a world of `DIRECT` callers also make runs of their own, as spec/DirectRuns.tla has them. (Their histories
+are the world's own, which no real agent could read.)
+"""
 
 _BOUNDS = ("max_msgs", "max_notes", "max_crash", "max_lapse", "max_cancel", "max_fail")
 _SHAPE = 2
@@ -35,12 +43,28 @@ class Setting:
     make: MakeRunner = make_runner
     storage: str = MEMORY
 
+    @property
+    def model(self) -> type[Model]:
+        """The model that the world is stepped beside."""
+        return model_of(self.agent)
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        """How the world does what its walks are made of."""
+        return {**ACTIONS, **DIRECT_RUNS} if self.agent == DIRECT else ACTIONS
+
     @contextmanager
     def opened(self) -> Iterator[World]:
         """A world, which is closed in the end.
 
         What goes wrong in it is raised, and not what closing it then comes to, which would hide that.
         """
+        with as_its_agent_has_it(self.agent), self._opened() as world:
+            yield world
+
+    @contextmanager
+    def _opened(self) -> Iterator[World]:
+        """As `opened`, where the world's actions are those of its agent."""
         world = World(self.constants, self.make, AGENTS[self.agent], storage_of(self.storage))
         try:
             yield world
@@ -80,6 +104,20 @@ class Setting:
             raise ValueError(f"its shape is {' '.join(shape)}, and there are from 1 to {MOST_TASKS} tasks")
         bounds = {name: _number(meta.get(name, ""), name) for name in _BOUNDS}
         return cls(Constants.of(processes, tasks, **bounds), agent, storage=storage)
+
+
+def model_of(agent: str) -> type[Model]:
+    """The model of worlds of this agent."""
+    return DirectModel if agent == DIRECT else Model
+
+
+@contextmanager
+def as_its_agent_has_it(agent: str) -> Iterator[None]:
+    """The actions of worlds of this agent, and how they are read, within the block."""
+    with ExitStack() as stack:
+        if agent == DIRECT:
+            stack.enter_context(LIBRARY.applied())
+        yield
 
 
 def _number(text: str, what: str) -> int:

@@ -13,7 +13,7 @@ from conformance.beside import Beside
 from conformance.explore.again import Walked, as_it_was, shrink
 from conformance.explore.machine import explore, make_machine
 from conformance.explore.profiles import Profile
-from conformance.explore.setting import AGENTS, REAL, STEPPED, Setting
+from conformance.explore.setting import AGENTS, DIRECT, REAL, STEPPED, Setting, as_its_agent_has_it, model_of
 from conformance.explore.tally import Tally
 from conformance.explore.walk import Walker
 from conformance.quiet import quiet
@@ -125,15 +125,20 @@ class _Exploring:
         self.explored.wrong = (
             self._walks("stepped", STEPPED, profile.walks)
             or self._walks("real", REAL, profile.real)
+            or self._walks("direct", DIRECT, profile.direct)
             or self._examples()
         )
 
     def _walks(self, part: str, agent: str, walks: int) -> Walked | None:
         """Walks that are steered, one for each seed, with an agent."""
+        if not walks:
+            return None
         storage = storage_of(self._shard.storage)
-        walker = Walker(self.explored.tally, make_agent=AGENTS[agent], make_storage=storage)
+        walker = Walker(
+            self.explored.tally, model=model_of(agent), make_agent=AGENTS[agent], make_storage=storage
+        )
         first = self._shard.number * walks
-        with self._timed(part, walks):
+        with self._timed(part, walks), as_its_agent_has_it(agent):
             for seed in range(first, first + walks):
                 if _is_halted():
                     break

@@ -1,6 +1,7 @@
 """How often each action happened, and each fault where something else was due: what exploration reached."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from conformance.actions import ACTIONS
@@ -102,10 +103,9 @@ class Tally:
         self.apart += other.apart
         self.walks += other.walks
 
-    @property
-    def missed_actions(self) -> list[str]:
-        """The actions that never happened."""
-        return sorted(set(ACTIONS) - set(self.actions))
+    def missed(self, actions: Iterable[str] = ACTIONS) -> list[str]:
+        """Which of these actions never happened."""
+        return sorted(set(actions) - set(self.actions))
 
     @property
     def missed_pairs(self) -> list[Pair]:

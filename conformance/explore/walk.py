@@ -90,8 +90,16 @@ def may_be(beside: Beside, action: str, actor: str) -> bool:
         return True
     if action == "LookAgain":
         return beside.state.lease != "free"
-    idle = actor in beside.model.place and beside.state.task[beside.model.place[actor]].at == "idle"
+    if action == "DirectStart":  # refused, and so its caller leaves: the claim has lapsed, or a run waits
+        return beside.state.run.st != "active" and at_of(beside, actor) == "holding"
+    idle = at_of(beside, actor) == "idle"
     return idle and (action == "Recover" or (action == "Answer" and beside.state.run.st != "paused"))
+
+
+def at_of(beside: Beside, actor: str) -> str:
+    """Where a task is; "" for what is none."""
+    place = beside.model.place.get(actor)
+    return "" if place is None else beside.state.task[place].at
 
 
 def constants_of(shape: tuple[int, int], *, messages: int = 5, notes: int = 5) -> Constants:

@@ -17,7 +17,7 @@ import threadclaim.direct
 import threadclaim.steps.commands
 import threadclaim.workspace
 from conformance.actions import Action, At, Done
-from conformance.explore.candidates import COMMAND, Candidate, candidates
+from conformance.explore.candidates import COMMAND, ON, Candidate, candidates
 from conformance.model.state import IDLE, Constants, Run, State, Task
 from conformance.mutants.fences import AbandonActive, unfenced_abandon
 from conformance.mutants.readers import OwnersReader
@@ -28,6 +28,7 @@ from conformance.world.process import THREAD, Process, Slot
 from conformance.world.world import SCOPE, World
 from threadclaim import steps, workspace_steps
 from threadclaim.direct import run_directly
+from threadclaim.errors import ClaimLost, RequestError
 from threadclaim.events import Envelope
 from threadclaim.storage.protocol import Transaction, asked_cursor, lease_name
 from threadclaim.thread import RunStatus, Thread
@@ -40,9 +41,11 @@ class DirectAgent:
 
     def __init__(self) -> None:
         self.ending: asyncio.Future[bytes | None] = asyncio.get_running_loop().create_future()
+        self.runs = False
 
     async def run(self, turn: TurnInput, steering: Steering, facts: Facts) -> Outcome:  # noqa: ARG002  # it only waits
         """Wait."""
+        self.runs = True
         return Completed("done", await self.ending)
 
 
@@ -57,13 +60,17 @@ class Caller:
     segment: str = ""
     at: str = "idle"
     told: asyncio.Future[DirectAgent | None] = field(default_factory=asyncio.Future)
+    refused: RequestError | ClaimLost | None = None
 
     async def hold(self, block: AbstractAsyncContextManager[HeldThread]) -> None:
-        """Run in the block each agent that it is told to, until it is told None."""
-        async with block as self.held:
-            while (agent := await self.told) is not None:
-                self.told = asyncio.get_running_loop().create_future()
-                await run_directly(self.workspace, THREAD, agent, "direct", held=self.held)
+        """Run in the block each agent that it is told to, until it is told None, or a start is refused."""
+        try:
+            async with block as self.held:
+                while (agent := await self.told) is not None:
+                    self.told = asyncio.get_running_loop().create_future()
+                    await run_directly(self.workspace, THREAD, agent, "direct", held=self.held)
+        except (RequestError, ClaimLost) as refusal:
+            self.refused = refusal
 
 
 _callers: WeakKeyDictionary[World, dict[str, Caller]] = WeakKeyDictionary()
@@ -111,9 +118,13 @@ async def _is_held(tx: Transaction) -> bool:
 
 
 def _start(at: At, caller: Caller) -> Done:
-    """Have a caller start its run."""
+    """Have a caller start its run; one that is refused leaves.
+
+    A run that is active then is a dead one's, which its start would record as ended first: the model leaves
+    that to the thread's next claimant.
+    """
     run = at.world.loop.run(at.world.workspace.thread(THREAD)).run
-    if run is not None and run.status is not RunStatus.ENDED:
+    if run is not None and run.status is RunStatus.ACTIVE:
         raise at.impossible("the thread's run is not over")
     caller.agent = DirectAgent()
     caller.told.set_result(caller.agent)
@@ -124,7 +135,13 @@ def _start(at: At, caller: Caller) -> Done:
         raise at.impossible("no run is started")
     caller.segment, caller.at = call.step.segment, "direct"
     at.let(call)
-    return [("DirectStart", at.task)]
+    if caller.agent.runs:
+        return [("DirectStart", at.task)]
+    caller.at = "holding"
+    at.let(at.pending(workspace_steps.LetThread))
+    if caller.refused is None:
+        at.world.told.wrong.append(f"A start of a run by {at.task} came to nothing, and nobody was told why.")
+    return [("LetThread", at.task)]
 
 
 def _direct_start(world: World, task: str, _: str) -> Done:
@@ -221,7 +238,8 @@ def _with_callers(constants: Constants, state: State) -> Iterator[Candidate]:
     yield from candidates(constants, state)
     for name, task in zip(constants.tasks, state.task, strict=True):
         if task.at == "idle":
-            yield "HoldThread", name, COMMAND
+            # Beside a run that waits, a start is refused.
+            yield "HoldThread", name, COMMAND if state.run.st == "idle" else ON
             yield "DirectStart", name, COMMAND  # of a mutant that does not hold the thread
 
 
@@ -263,7 +281,7 @@ def _nothing(_: Put) -> None:
     """Put nothing."""
 
 
-DIRECT = {
+DIRECT_RUNS = {
     "HoldThread": Action("HoldThread", "task", _hold_thread),
     "DirectStart": Action("DirectStart", "task", _direct_start),
     "DirectEnd": Action("DirectEnd", "task", _direct_end),
@@ -278,7 +296,7 @@ LIBRARY = Twin(
     "",
     "The library as it is, in a world with runs made without the runner.",
     _nothing,
-    actions=DIRECT,
+    actions=DIRECT_RUNS,
     next=NEXT_DIRECT,
     reads=_reads_direct,
 )
@@ -290,7 +308,7 @@ TWINS = (
         "Whoever enters `claim_thread` holds nothing, and their run starts all the same.",
         _holds_nothing,
         actions={
-            **DIRECT,
+            **DIRECT_RUNS,
             "DirectStart": Action("DirectStart", "task", _unheld_start),
         },
         next=NEXT_DIRECT,
@@ -300,7 +318,7 @@ TWINS = (
         "NoFenceOnAbandonHeld",
         "A run is recorded as abandoned, whichever is active, and whoever holds the claim by then.",
         unfenced_abandon,
-        actions={**DIRECT, **AT_ITS_WRITE},
+        actions={**DIRECT_RUNS, **AT_ITS_WRITE},
         next=NEXT_DIRECT,
         reads=_reads_direct,
     ),
@@ -308,7 +326,7 @@ TWINS = (
         "StartsFromLastTold",
         "An ask leaves taken unsaved, so that the thread starts from what its agent was last told.",
         lambda put: put(threadclaim.steps.commands, "save_ask", _ask_only),
-        actions=DIRECT,
+        actions=DIRECT_RUNS,
         next=NEXT_DIRECT,
         reads=_reads_direct,
     ),

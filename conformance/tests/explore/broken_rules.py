@@ -9,24 +9,24 @@ from typing import Any
 import pytest
 
 from conformance.world.agent import SteppedAgent
-from threadclaim import carrying, claim, plan, run
+from threadclaim import carrying, claim, direct, plan, run
 from threadclaim.carrying import TurnCarrier
 from threadclaim.claim import HeldClaim
 from threadclaim.claimant import Claimant
-from threadclaim.events import RUNNER, Envelope, MessagePosted, Reply, RunEnded, RunPaused
+from threadclaim.events import RUNNER, Envelope, MessagePosted, Reply, RunEnded, RunPaused, RunStarted
 from threadclaim.handover import ALL, Leaving
 from threadclaim.looks import Looks
 from threadclaim.plan import ReplyPlan
 from threadclaim.run import RunInput
 from threadclaim.runner import Runner
 from threadclaim.steering import Watcher
-from threadclaim.steps import Claim, EndRun, RecordFact, Renew
-from threadclaim.steps.loads import load_thread
+from threadclaim.steps import Claim, DirectStart, EndRun, RecordFact, Renew
+from threadclaim.steps.loads import hold_fast, load_thread
 from threadclaim.storage import Scope, Transaction
 from threadclaim.storage.memory import _Transaction
 from threadclaim.thread import Run
 from threadclaim.turn import Facts, Outcome, Steering, Stopped, TurnInput
-from threadclaim.workspace import Workspace
+from threadclaim.workspace import HeldThread, Workspace
 
 Break = Callable[[pytest.MonkeyPatch], None]
 """Breaks a rule, until the test is over."""
@@ -399,3 +399,33 @@ def stops_only_the_first(patch: pytest.MonkeyPatch) -> None:
             runner._claimants = all_  # noqa: SLF001
 
     patch.setattr(Runner, "stop", one)
+
+
+def starts_directly_without_its_claim(patch: pytest.MonkeyPatch) -> None:
+    """A direct run starts though its caller's claim to the thread has lapsed."""
+
+    async def start(step: DirectStart, tx: Transaction) -> tuple[Envelope, ...]:
+        return await DirectStart.__call__(replace(step, is_held=False), tx)
+
+    patch.setattr(direct, "DirectStart", type("DirectStart", (DirectStart,), {"__call__": start}))
+
+
+def starts_directly_beside_a_pause(patch: pytest.MonkeyPatch) -> None:
+    """A direct run starts though the thread's run waits for its answers."""
+
+    async def start(step: DirectStart, tx: Transaction) -> tuple[Envelope, ...]:
+        started = RunStarted(step.run_id, step.segment, (), resumed=False)
+        await hold_fast(tx, step.thread_id, step.segment)
+        await tx.append(started, actor=step.actor, thread_id=step.thread_id, run_id=step.run_id)
+        return ()
+
+    patch.setattr(direct, "DirectStart", type("DirectStart", (DirectStart,), {"__call__": start}))
+
+
+def gives_up_the_thread_in_silence(patch: pytest.MonkeyPatch) -> None:
+    """A caller who held the thread leaves its claim to lapse."""
+
+    async def let(_: Workspace, __: HeldThread) -> None:
+        """Give nothing up."""
+
+    patch.setattr(Workspace, "_let", let)

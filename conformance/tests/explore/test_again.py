@@ -20,11 +20,13 @@ from conformance.explore.finish import LeftOverError
 from conformance.explore.keep import kept
 from conformance.explore.profiles import PROFILES, Profile
 from conformance.explore.record import load_walk
-from conformance.explore.setting import AGENTS, REAL, STEPPED, Setting
+from conformance.explore.setting import AGENTS, DIRECT, REAL, STEPPED, Setting
 from conformance.explore.walk import SHAPES, constants_of
 from conformance.model.model import Model
 from conformance.replay.command import Replay
 from conformance.state import plain
+from conformance.tests.explore.broken_rules import starts_directly_without_its_claim
+from conformance.view.reading import read_walk
 from conformance.world.durable import STORAGES
 from conformance.world.loop import WorldError
 from conformance.world.model_agent import ModelRun
@@ -118,6 +120,25 @@ def test_a_walk_of_the_real_agent_is_walked_again_with_it(
     assert "The real agent takes nothing." in text
     saved = load_walk(path)
     assert again(replace(saved.setting, agent=STEPPED), saved.steps).error is None
+
+
+def test_a_walk_with_direct_runs_is_walked_again_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its file says so, its steps are those of their world, and it is told like any other."""
+    starts_directly_without_its_claim(monkeypatch)
+    code, _ = explored(tmp_path, monkeypatch, direct=80)
+    path = the_one_found(tmp_path)
+    assert code == 1
+    saved = load_walk(path)
+    assert saved.setting.agent == DIRECT
+    assert "HoldThread" in {action for action, _, _ in saved.steps}
+    code, text = replayed(tmp_path, path)
+    assert code == 1
+    assert "DirectStart(" in text
+    assert [step.action for step in read_walk(path).steps][-1] == "DirectStart"
+    monkeypatch.undo()
+    assert again(saved.setting, saved.steps).error is None
 
 
 # ---- Whatever goes wrong.

@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from conformance.__main__ import ROOT
+from conformance.actions import ACTIONS
 from conformance.beside import Beside, DivergedError, Taken, apart, merged, parts
 from conformance.explore.again import again, shrink
 from conformance.explore.candidates import candidates
@@ -20,12 +21,13 @@ from conformance.explore.keep import save
 from conformance.explore.machine import explore, make_machine
 from conformance.explore.profiles import PROFILES, Profile
 from conformance.explore.record import load_walk
-from conformance.explore.setting import Setting
+from conformance.explore.setting import DIRECT, Setting, as_its_agent_has_it, model_of
 from conformance.explore.tally import PAIRS, Tally
 from conformance.explore.walk import SHAPES, Walker, constants_of
 from conformance.model.model import Model
 from conformance.model.state import Constants
 from conformance.mutants import TWINS
+from conformance.mutants.direct import DIRECT_RUNS
 from conformance.world.model_agent import ModelAgent
 
 
@@ -35,7 +37,7 @@ def test_walks_go_well_and_reach_every_action() -> None:
     walker = Walker(tally)
     for seed in range(150):
         walker.walk(seed, 60)
-    assert tally.missed_actions == []
+    assert tally.missed() == []
     assert len(tally.pairs) > len(PAIRS) / 2
 
 
@@ -47,6 +49,22 @@ def test_walks_go_well_with_a_real_agent() -> None:
         walker.walk(seed, 60)
     assert tally.actions["Deliver"]
     assert tally.actions["Reply"]
+
+
+def test_walks_go_well_with_direct_runs() -> None:
+    """Every action of theirs comes about; so do starts that are refused: without a claim, beside a pause."""
+    tally, refused = Tally(), list[tuple[str, bool]]()
+    with as_its_agent_has_it(DIRECT):
+        for seed in range(40):
+            walked = Walker(tally, model=model_of(DIRECT)).walk(seed, 60)
+            before = [walked.model.init(), *(step.state for step in walked.steps)]
+            refused += [
+                (state.run.st, state.lease == step.actor)
+                for state, step in zip(before, walked.steps, strict=False)
+                if step.action == "DirectStart" and ("LetThread", step.actor) in step.done
+            ]
+    assert tally.missed({**ACTIONS, **DIRECT_RUNS}) == []
+    assert {("idle", False), ("paused", True)} <= set(refused)
 
 
 def test_hypothesis_goes_well() -> None:
@@ -157,7 +175,7 @@ def test_the_command_fails_if_something_was_never_reached(
 
 def test_the_command_says_what_was_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And no more: properties of the model's state, in which the world was found."""
-    monkeypatch.setattr(Tally, "missed_actions", [])
+    monkeypatch.setattr(Tally, "missed", lambda *_: [])
     monkeypatch.setattr(Tally, "missed_pairs", [])
     code, text, _ = run(tmp_path, monkeypatch, Profile(walks=1, real=1, examples=1, steps=2))
     told = " ".join(text.split())

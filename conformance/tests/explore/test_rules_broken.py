@@ -7,6 +7,8 @@ import pytest
 from conformance.beside import DivergedError, UndoneError
 from conformance.explore.check import BrokenError
 from conformance.explore.finish import LeftOverError
+from conformance.explore.profiles import PROFILES
+from conformance.explore.setting import DIRECT, as_its_agent_has_it, model_of
 from conformance.explore.tally import Tally
 from conformance.explore.walk import Walker
 from conformance.tests.explore import broken_rules as rules
@@ -95,9 +97,9 @@ BROKEN: list[tuple[Break, MakeAgent, Kinds, str]] = [
 ]
 
 
-def walk_all(walker: Walker) -> None:
+def walk_all(walker: Walker, walks: int = WALKS) -> None:
     """Walk until something goes wrong."""
-    for seed in range(WALKS):
+    for seed in range(walks):
         walker.walk(seed, 60)
 
 
@@ -111,4 +113,22 @@ def test_a_broken_rule_is_caught(
     break_(monkeypatch)
     with pytest.raises(kind) as caught:
         walk_all(Walker(Tally(), make_agent=make_agent))
+    assert re.search(why, str(caught.value)), str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("break_", "kind", "why"),
+    [
+        (rules.starts_directly_without_its_claim, DivergedError, "LetThread|DirectStart"),
+        (rules.starts_directly_beside_a_pause, DivergedError, "DirectStart"),
+        (rules.gives_up_the_thread_in_silence, UndoneError, "LetThread"),
+    ],
+)
+def test_a_broken_rule_of_direct_runs_is_caught(
+    break_: Break, kind: Kinds, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a profile of a pull request walks beside callers who make runs of their own."""
+    break_(monkeypatch)
+    with as_its_agent_has_it(DIRECT), pytest.raises(kind) as caught:
+        walk_all(Walker(Tally(), model=model_of(DIRECT)), PROFILES["pull-request"].direct)
     assert re.search(why, str(caught.value)), str(caught.value)

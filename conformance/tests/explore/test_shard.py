@@ -17,7 +17,7 @@ from conformance.explore.shard import Explored, Shard, all_explored, explored
 from conformance.explore.walk import Walker
 from conformance.mutants import TWINS
 
-SMALL = Profile(walks=6, real=2, examples=3, steps=20)
+SMALL = Profile(walks=6, real=2, direct=2, examples=3, steps=20)
 SHARDS = [Shard(SMALL, 0), Shard(SMALL, 1)]
 
 
@@ -26,7 +26,7 @@ def test_walks_are_the_same_in_processes_of_their_own() -> None:
     apart, here = all_explored(SHARDS, 2), all_explored(SHARDS, 1)
     assert [each.tally for each in apart] == [each.tally for each in here]
     assert [{part: speed.walks for part, speed in each.speeds.items()} for each in apart] == 2 * [
-        {"stepped": 6, "real": 2, "hypothesis": 3}
+        {"stepped": 6, "real": 2, "direct": 2, "hypothesis": 3}
     ]
 
 
