@@ -300,7 +300,7 @@ LIBRARY = Twin(
     next=NEXT_DIRECT,
     reads=_reads_direct,
 )
-"""No twin: what the traces of `DirectRuns` are carried out on that the library must refuse."""
+"""No twin: what walks with direct runs are walked on, and the traces of `DirectRuns` that must be refused."""
 
 TWINS = (
     Twin(
