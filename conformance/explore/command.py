@@ -13,6 +13,7 @@ from rich.text import Text
 
 from conformance.actions import ACTIONS
 from conformance.explore.again import Walked
+from conformance.explore.check import OF_DIRECT_RUNS
 from conformance.explore.keep import kept
 from conformance.explore.profiles import PROFILES, Profile
 from conformance.explore.shard import SHARDS, Explored, Shard, Speed, all_explored
@@ -221,6 +222,7 @@ def _said(figures: Mapping[str, int | float]) -> str:
         f"{figures['pairs_reached']} of {figures['pairs']} pairs of an action and a fault, "
         f"{figures['apart']:,} times another step between an effect and its answer. After each step "
         f"the world, as it was read, was in a state of the model's; {figures['properties']} properties held "
-        f"of that state, and the step forms of {figures['step_forms']} temporal ones. The ghosts that "
+        f"of that state, and the step forms of {figures['step_forms']} temporal ones (where callers made runs "
+        f"of their own, the {len(OF_DIRECT_RUNS)} of a step that spec/DirectRuns.cfg names). The ghosts that "
         "the world cannot show are the model's own; log and agents were audited against them."
     )

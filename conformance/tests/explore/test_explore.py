@@ -184,7 +184,7 @@ def test_the_command_says_what_was_judged(tmp_path: Path, monkeypatch: pytest.Mo
     assert (
         "the world, as it was read, was in a state of the model's; 14 properties held of that state" in told
     )
-    assert "the step forms of 4 temporal ones" in told
+    assert "the step forms of 4 temporal ones (where callers made runs of their own, the 4 of a step" in told
     assert "none broken" not in told
 
 
