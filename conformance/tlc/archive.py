@@ -1,6 +1,7 @@
 """An archive of the classes that TLC loads: Java maps it, instead of reading and checking each class anew.
 
-It changes the speed alone. Java itself passes over one that is another's, or damaged.
+It changes the speed alone. Java itself passes over one that is another's, or whose bytes have changed; one
+that is cut short would end it, so the archive is put in its place whole.
 """
 
 import subprocess
@@ -45,6 +46,6 @@ def make_archive(root: Path, tools: Tools) -> Path | None:
             return None
         if not made.is_file():
             return None
-        # In one step, for others may set up at the same time, and make the same.
+        # Whole, and in one step: others may set up at the same time, and make the same.
         made.replace(path)
     return path
