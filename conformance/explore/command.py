@@ -222,7 +222,7 @@ def _said(figures: Mapping[str, int | float]) -> str:
         f"{figures['pairs_reached']} of {figures['pairs']} pairs of an action and a fault, "
         f"{figures['apart']:,} times another step between an effect and its answer. After each step "
         f"the world, as it was read, was in a state of the model's; {figures['properties']} properties held "
-        f"of that state, and the step forms of {figures['step_forms']} temporal ones (where callers made runs "
-        f"of their own, the {len(OF_DIRECT_RUNS)} of a step that spec/DirectRuns.cfg names). The ghosts that "
-        "the world cannot show are the model's own; log and agents were audited against them."
+        f"of that state, and the step forms of {figures['step_forms']} temporal ones (where callers made "
+        f"runs of their own, the {len(OF_DIRECT_RUNS)} of a step that spec/DirectRuns.cfg names). The ghosts "
+        "that the world cannot show are the model's own; log and agents were audited against them."
     )

@@ -20,7 +20,7 @@ from conformance.actions import Action, At, Done
 from conformance.explore.candidates import COMMAND, ON, Candidate, candidates
 from conformance.model.state import IDLE, Constants, Run, State, Task
 from conformance.mutants.fences import AbandonActive, unfenced_abandon
-from conformance.mutants.readers import OwnersReader
+from conformance.mutants.readers import OwnersReader, holder
 from conformance.mutants.stopping import AT_ITS_WRITE
 from conformance.mutants.twin import Put, Twin
 from conformance.world.gates import Call
@@ -30,7 +30,7 @@ from threadclaim import steps, workspace_steps
 from threadclaim.direct import run_directly
 from threadclaim.errors import ClaimLost, RequestError
 from threadclaim.events import Envelope
-from threadclaim.storage.protocol import Transaction, asked_cursor, lease_name
+from threadclaim.storage.protocol import Transaction, asked_cursor
 from threadclaim.thread import RunStatus, Thread
 from threadclaim.turn import Completed, Facts, Outcome, Steering, TurnInput
 from threadclaim.workspace import HeldThread, Workspace
@@ -106,15 +106,10 @@ def _caller(at: At, where: str) -> Caller:
 
 def _hold_thread(world: World, task: str, _: str) -> Done:
     at = At(world, "HoldThread", task)
-    if world.loop.run(world.storage.transact(SCOPE, _is_held)):
+    if world.loop.run(world.storage.transact(SCOPE, holder)) is not None:
         raise at.impossible("the thread is held")
     _begin(at)
     return [("HoldThread", task)]
-
-
-async def _is_held(tx: Transaction) -> bool:
-    """Whether somebody holds the thread."""
-    return await tx.holder(lease_name(THREAD)) is not None
 
 
 def _start(at: At, caller: Caller) -> Done:
@@ -134,13 +129,17 @@ def _start(at: At, caller: Caller) -> Done:
     if call is None or not isinstance(call.step, steps.DirectStart):
         raise at.impossible("no run is started")
     caller.segment, caller.at = call.step.segment, "direct"
+    held_by = at.world.loop.run(at.world.storage.transact(SCOPE, holder))
+    waits = run is not None and run.status is not RunStatus.ENDED
+    due = ClaimLost if held_by != caller.segment else RequestError if waits else None
     at.let(call)
     if caller.agent.runs:
         return [("DirectStart", at.task)]
     caller.at = "holding"
     at.let(at.pending(workspace_steps.LetThread))
-    if caller.refused is None:
-        at.world.told.wrong.append(f"A start of a run by {at.task} came to nothing, and nobody was told why.")
+    if due is None or type(caller.refused) is not due:
+        why = "nothing is in its way" if due is None else f"not {due.__name__}"
+        at.world.told.wrong.append(f"A start by {at.task} comes to {caller.refused!r}, and {why}.")
     return [("LetThread", at.task)]
 
 

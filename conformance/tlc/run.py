@@ -141,11 +141,9 @@ def _archive_options(archive: Path | None) -> list[str]:
     Two runs at a time of 24 witnesses took 25.4 s without it and 21.6 s with it. Java goes on without an
     archive that is not its own any more, and warns of it where TLC's own lines are: nobody need know.
     """
-    return (
-        []
-        if archive is None
-        else [f"-XX:SharedArchiveFile={archive}", "-XX:+VerifySharedSpaces", "-Xlog:disable"]
-    )
+    if archive is None:
+        return []
+    return [f"-XX:SharedArchiveFile={archive}", "-XX:+VerifySharedSpaces", "-Xlog:disable"]
 
 
 def _tlc_options(job: Job, folder: Path) -> list[str]:

@@ -13,6 +13,7 @@ from threadclaim import carrying, claim, direct, plan, run
 from threadclaim.carrying import TurnCarrier
 from threadclaim.claim import HeldClaim
 from threadclaim.claimant import Claimant
+from threadclaim.errors import ClaimLost, RequestError
 from threadclaim.events import RUNNER, Envelope, MessagePosted, Reply, RunEnded, RunPaused, RunStarted
 from threadclaim.handover import ALL, Leaving
 from threadclaim.looks import Looks
@@ -429,3 +430,26 @@ def gives_up_the_thread_in_silence(patch: pytest.MonkeyPatch) -> None:
         """Give nothing up."""
 
     patch.setattr(Workspace, "_let", let)
+
+
+def refuses_direct_starts_of_old_threads(patch: pytest.MonkeyPatch) -> None:
+    """A direct run is refused though nothing is in its way: the thread has had a run."""
+
+    async def start(step: DirectStart, tx: Transaction) -> tuple[Envelope, ...]:
+        if (await load_thread(tx, step.thread_id)).run is not None:
+            raise RequestError("It has had one.")
+        return await DirectStart.__call__(step, tx)
+
+    patch.setattr(direct, "DirectStart", type("DirectStart", (DirectStart,), {"__call__": start}))
+
+
+def refuses_lapsed_direct_starts_as_bad_input(patch: pytest.MonkeyPatch) -> None:
+    """A direct run that is refused because its caller's claim has lapsed is told to be the caller's fault."""
+
+    async def start(step: DirectStart, tx: Transaction) -> tuple[Envelope, ...]:
+        try:
+            return await DirectStart.__call__(step, tx)
+        except ClaimLost as error:
+            raise RequestError(str(error)) from error
+
+    patch.setattr(direct, "DirectStart", type("DirectStart", (DirectStart,), {"__call__": start}))

@@ -95,6 +95,8 @@ BROKEN: list[tuple[Break, str, Kinds, str]] = [
     (tellings.tells_of_another_message, STEPPED, BrokenError, "A caller was told of"),
     (rules.starts_directly_without_its_claim, DIRECT, DivergedError, "LetThread|DirectStart"),
     (rules.starts_directly_beside_a_pause, DIRECT, DivergedError, "DirectStart"),
+    (rules.refuses_direct_starts_of_old_threads, DIRECT, WorldError, "and nothing is in its way"),
+    (rules.refuses_lapsed_direct_starts_as_bad_input, DIRECT, WorldError, "and not ClaimLost"),
     (rules.gives_up_the_thread_in_silence, DIRECT, UndoneError, "LetThread"),
 ]
 
