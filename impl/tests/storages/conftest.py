@@ -1,5 +1,6 @@
 """An empty database of each kind, and storages over it, which are closed in the end."""
 
+import asyncio
 import uuid
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack
@@ -41,6 +42,27 @@ async def _postgres() -> AsyncGenerator[Database]:
     yield PostgresDatabase(name)
     await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
     await connection.close()
+
+
+@pytest.fixture
+async def cancels_connecting() -> None:
+    """Of a test that cancels tasks that asyncpg connects in: what is asyncpg's then is let pass.
+
+    Over TCP it asks for TLS with a protocol whose future gets an error as its connection is lost. If
+    connecting is cancelled before anybody awaits that future, the loop is told of an exception that was
+    never retrieved (asyncpg 0.32).
+    """
+    loop = asyncio.get_running_loop()
+    handler = loop.get_exception_handler()
+    assert handler is not None
+
+    def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Pass on all else."""
+        error = context.get("exception")
+        if type(error) is not ConnectionError or str(error) != "unexpected connection_lost() call":
+            handler(loop, context)
+
+    loop.set_exception_handler(handle)
 
 
 @pytest.fixture

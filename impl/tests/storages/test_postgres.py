@@ -170,6 +170,7 @@ WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database()
 """
 
 
+@pytest.mark.usefixtures("cancels_connecting")
 async def test_cancelled_sends_leave_no_lock_and_no_transaction(
     scope: Scope, open_server: OpenServer, made: PostgresDatabase
 ) -> None:
@@ -197,6 +198,7 @@ async def test_cancelled_sends_leave_no_lock_and_no_transaction(
     assert await storage.transact(scope, append) == len(kept) + 1
 
 
+@pytest.mark.usefixtures("cancels_connecting")
 @pytest.mark.parametrize("dies", [False, True])
 async def test_cancelled_reads_leave_no_transaction(
     scope: Scope, open_server: OpenServer, made: PostgresDatabase, *, dies: bool

@@ -130,6 +130,7 @@ async def test_migrating_through_a_proxy(dsn: str) -> None:
     assert (await migrate(dsn, 4)).after == 4
 
 
+@pytest.mark.usefixtures("cancels_connecting")
 async def test_cancelled_calls_through_a_proxy(
     dsn: str, scope: Scope, opened_storages: AsyncExitStack
 ) -> None:
@@ -148,3 +149,23 @@ async def test_cancelled_calls_through_a_proxy(
     kept = await Workspace(storage, scope, ANN).read()
     assert [entry.seq for entry in kept] == list(range(1, len(kept) + 1))
     assert await storage.transact(scope, append) == len(kept) + 1
+
+
+@pytest.mark.usefixtures("cancels_connecting")
+async def test_a_first_call_that_is_cancelled_through_a_proxy(
+    dsn: str, scope: Scope, opened_storages: AsyncExitStack
+) -> None:
+    """At each of the first turns of the loop, as its process dies: a storage connects over TCP, and again."""
+    await create_schema(dsn)
+    for number in range(40):
+        storage = PostgresStorage(dsn, connections=1)
+        opened_storages.push_async_callback(storage.aclose)
+        before = asyncio.all_tasks()
+        calling = asyncio.create_task(storage.transact(scope, append))
+        for _ in range(number):
+            await asyncio.sleep(0)
+        for task in asyncio.all_tasks() - before:
+            task.cancel()
+        await asyncio.gather(calling, return_exceptions=True)
+        head = len(await Workspace(storage, scope, ANN).read())
+        assert await storage.transact(scope, append) == head + 1
