@@ -22,7 +22,7 @@ from threadclaim.events import Envelope, MessagePosted, RequestAnswered
 from threadclaim.handover import Leaving
 from threadclaim.steps import Abandon, Claim, CountTaken, EndRun, Release, Replan, Reply, StartRun
 from threadclaim.steps.loads import load_taken, load_thread
-from threadclaim.storage.protocol import Transaction, asked_cursor, lease_name
+from threadclaim.storage.protocol import Reading, Transaction, asked_cursor, lease_name
 from threadclaim.thread import RunStatus, Thread
 
 DOWN = IDLE._replace(at="down")
@@ -53,7 +53,7 @@ _Stored = tuple[Sequence[Envelope], int, int, str | None, Thread]
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(Reading):
     """Read what storage holds of the thread, and the log past an entry."""
 
     after: int

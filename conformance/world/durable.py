@@ -9,14 +9,14 @@ import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from datetime import UTC, datetime
 from functools import cache
-from itertools import count
+from itertools import count, cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from conformance.world.memory import MakeStorage, WorldStorage
 from threadclaim.events import Envelope
-from threadclaim.storage import Scope, SqliteStorage, Step, Stranded, Transaction
+from threadclaim.storage import Reading, Scope, SqliteStorage, Step, Stranded, Transaction
 from threadclaim.storage.protocol import Released
 from threadclaim.storage.sql.base import SqlStorage
 from threadclaim.storage.sql.keys import key_of, scope_keys
@@ -73,6 +73,8 @@ class DurableWorldStorage:
     async def transact(self, scope: Scope, step: Step[T]) -> T:
         """Run a step, and wait for it; then wake who follows the log."""
         self.calls += 1
+        if isinstance(step, Reading):  # the storage takes it otherwise than one that may write
+            return self._outside.run(self._inner.transact(self._own(scope), step))
 
         async def and_head(tx: Transaction) -> tuple[T, int]:
             return await step(tx), await tx.head()
@@ -134,28 +136,35 @@ def _now() -> datetime:
     return datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def _sqlite(folder: Path, new_id: Callable[[], str]) -> SqlStorage:
+def _sqlite(folder: Path, new_id: Callable[[], str]) -> list[SqlStorage]:
     """A storage in a file."""
-    return FastSqliteStorage(folder / "threadclaim.db", poll_interval=POLL, now=_now, new_id=new_id)
+    return [FastSqliteStorage(folder / "threadclaim.db", poll_interval=POLL, now=_now, new_id=new_id)]
 
 
-def _postgres(_: Path, new_id: Callable[[], str]) -> SqlStorage:
-    """A storage in a database of the server that is named, or of one that ends with this process."""
+def _postgres(_: Path, new_id: Callable[[], str]) -> list[SqlStorage]:
+    """Storages in a database of the server that is named, or of one that ends with this process.
+
+    They prepare each statement anew, as they must where a proxy pools by transactions, and once.
+    """
     from conformance.servers import database  # noqa: PLC0415  # as is the server
     from threadclaim.storage import PostgresStorage  # noqa: PLC0415  # its driver is an extra
 
-    return PostgresStorage(database(), connections=2, poll_interval=POLL, now=_now, new_id=new_id)
+    dsn = database()
+    return [
+        PostgresStorage(dsn, connections=2, prepared=prepared, poll_interval=POLL, now=_now, new_id=new_id)
+        for prepared in (False, True)
+    ]
 
 
 MEMORY = "memory"
 
-OpenDurable = Callable[[Path, Callable[[], str]], SqlStorage]
+OpenDurable = Callable[[Path, Callable[[], str]], list[SqlStorage]]
 
 DURABLE: dict[str, OpenDurable] = {
     "sqlite": _sqlite,
     "postgres": _postgres,
 }
-"""How a durable storage is opened, given a folder and a source of ids, by its name."""
+"""How a durable storage is opened, in each of its ways, given a folder and a source of ids, by its name."""
 
 STORAGES = (MEMORY, *DURABLE)
 """The kinds of storage that a world may be on."""
@@ -165,18 +174,21 @@ STORAGES = (MEMORY, *DURABLE)
 def storage_of(name: str) -> MakeStorage:
     """What makes the storages of worlds, by the name of a kind of storage.
 
-    A durable one is opened once, and has a part for each world; it is closed as this process ends.
+    A durable one is opened once in each of its ways, which worlds have in turn, and has a part for each
+    world; it is closed as this process ends.
     """
     if name == MEMORY:
         return WorldStorage
     folder = TemporaryDirectory(prefix="threadclaim-")
     outside, numbers, ids = Outside(), count(1), count(1)
-    inner = DURABLE[name](Path(folder.name), lambda: f"e{next(ids)}")
+    opened = DURABLE[name](Path(folder.name), lambda: f"e{next(ids)}")
+    in_turn = cycle(opened)
 
     def close() -> None:
-        outside.run(inner.aclose())
+        for inner in opened:
+            outside.run(inner.aclose())
         outside.close()
         folder.cleanup()
 
     atexit.register(close)
-    return lambda: DurableWorldStorage(outside, inner, next(numbers))
+    return lambda: DurableWorldStorage(outside, next(in_turn), next(numbers))

@@ -9,6 +9,9 @@ from conformance.explore.tally import Tally
 from conformance.explore.walk import Walker
 from conformance.world.durable import DURABLE, MEMORY, storage_of
 from conformance.world.loop import WorldError
+from threadclaim.events import Custom, PersonActor
+from threadclaim.steps.claims import LookAgain, Looked
+from threadclaim.storage import Transaction
 from threadclaim.storage.sql.transaction import SqlTransaction
 
 WALKS = 60
@@ -48,7 +51,18 @@ def nothing_is_kept(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SqlTransaction, "_cursors", lambda _: [])
 
 
-@pytest.mark.parametrize("break_", [renewal_takes, release_of_anybodys, nothing_is_kept])
+def look_writes(patch: pytest.MonkeyPatch) -> None:
+    """A look writes, which is to read alone."""
+    look = LookAgain.__call__
+
+    async def and_write(step: LookAgain, tx: Transaction) -> Looked:
+        await tx.append(Custom("x"), actor=PersonActor("ann"))
+        return await look(step, tx)
+
+    patch.setattr(LookAgain, "__call__", and_write)
+
+
+@pytest.mark.parametrize("break_", [look_writes, renewal_takes, release_of_anybodys, nothing_is_kept])
 def test_a_storage_that_breaks_a_rule_is_caught(break_: Break, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the walks over it."""
     break_(monkeypatch)
