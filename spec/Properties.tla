@@ -104,25 +104,28 @@ RunsInTurn ==
      /\ run.st = "answered" => /\ run'.st \in {"answered", "active"}
                                /\ run' # run => task[run'.by].at \in {"resume", "replied"}]_vars
 
+\* What is due comes about, and what is due again comes about again: P ~> ~P, which is []<>~P.  Said
+\* so, TLC searches one graph for all of them, and takes half the time.
+
 \* ADR-0070.  What was asked is taken, unless a failure leaves it to the next command.  (The
 \* log is bounded and asked only grows, so this says it of every position asked for.)
-AskedIsTaken == asked > Max(taken, waits) ~> asked <= Max(taken, waits)
+AskedIsTaken == []<>(asked <= Max(taken, waits))
 
 \* I1 (ADR-0055).  A message asked for is consumed: not only counted as taken.
 Unconsumed  == {m \in Msgs : waits < m /\ m <= asked} \ once
-SentIsTaken == Unconsumed # {} ~> Unconsumed = {}
+SentIsTaken == []<>(Unconsumed = {})
 
 \* ADR-0070.  What a live process was refused is taken, though whoever died never comes back.  (For
 \* a Spec without Restarts.)
 RefusedIsTaken == \A p \in Procs : look[p].due = "all" /\ Stranded ~> ~Stranded \/ Down(p)
 
 \* DESIGN.md, repair (b).  A run whose requests are answered resumes, whoever answered.
-RepliedResumes == run.st = "answered" /\ ~Excused ~> run.st # "answered" \/ Excused
+RepliedResumes == []<>(run.st # "answered" \/ Excused)
 
 \* DESIGN.md, repair (f).  A run that no task carries any more (its process died, or its start
 \* was not heard of) is recorded as ended, though nothing more is asked.
 Dead        == run.st = "active" /\ (run.by \in Tasks => task[run.by].at \notin Runs)
-DeadRunEnds == Dead /\ ~Excused ~> ~Dead \/ Excused
+DeadRunEnds == []<>(~Dead \/ Excused)
 
 \* DESIGN.md, finding (k).  A claim finds something to carry out, and not only positions to count.
 \* (For models in which all that is asked for is a message, or what answers one.)

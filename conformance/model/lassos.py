@@ -21,6 +21,11 @@ def _leads_to(once: _Predicate, then: _Predicate, states: Sequence[State], loop:
     return not any(once(state) for state in states[last + 1 :])
 
 
+def _again(holds: _Predicate, states: Sequence[State], loop: int) -> bool:
+    """Whether `[]<>holds`: it comes again and again, so it is in the loop."""
+    return any(holds(state) for state in states[loop:])
+
+
 def _due(state: State) -> bool:
     """Whether more is asked than is taken, or left to the next command."""
     return state.asked > max(state.taken, state.waits)
@@ -28,7 +33,7 @@ def _due(state: State) -> bool:
 
 def asked_is_taken(_: Constants, states: Sequence[State], loop: int) -> bool:
     """AskedIsTaken."""
-    return _leads_to(_due, lambda state: not _due(state), states, loop)
+    return _again(lambda state: not _due(state), states, loop)
 
 
 def asked_is_seen_to(constants: Constants, state: State) -> bool:
@@ -38,7 +43,7 @@ def asked_is_seen_to(constants: Constants, state: State) -> bool:
 
 def sent_is_taken(_: Constants, states: Sequence[State], loop: int) -> bool:
     """SentIsTaken."""
-    return _leads_to(lambda state: bool(unconsumed(state)), lambda state: not unconsumed(state), states, loop)
+    return _again(lambda state: not unconsumed(state), states, loop)
 
 
 def sent_is_seen_to(constants: Constants, state: State) -> bool:
@@ -64,13 +69,13 @@ def _refusal_is_taken(constants: Constants, proc: str, states: Sequence[State], 
 
 
 def _answered(state: State) -> bool:
-    """What RepliedResumes begins with."""
+    """Whether a run is to resume: its requests are answered."""
     return state.run.st == "answered" and not excused(state)
 
 
 def replied_resumes(_: Constants, states: Sequence[State], loop: int) -> bool:
     """RepliedResumes."""
-    return _leads_to(_answered, lambda state: not _answered(state), states, loop)
+    return _again(lambda state: not _answered(state), states, loop)
 
 
 def replied_is_seen_to(constants: Constants, state: State) -> bool:
@@ -80,12 +85,7 @@ def replied_is_seen_to(constants: Constants, state: State) -> bool:
 
 def dead_run_ends(constants: Constants, states: Sequence[State], loop: int) -> bool:
     """DeadRunEnds."""
-    return _leads_to(
-        lambda state: dead(constants, state) and not excused(state),
-        lambda state: not dead(constants, state) or excused(state),
-        states,
-        loop,
-    )
+    return _again(lambda state: not dead(constants, state) or excused(state), states, loop)
 
 
 def dead_run_is_seen_to(constants: Constants, state: State) -> bool:

@@ -1,7 +1,7 @@
 """Properties of how a trace goes on for ever, in spec/Properties.tla: what breaks them.
 
 `P ~> Q` is broken where P holds once, and Q neither then nor later; later is also all of the loop, again and
-again.
+again. `[]<>Q` is `~Q ~> Q`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -49,6 +49,11 @@ def _leads_to(lasso: Lasso, once: Predicate, then: Predicate, reason: Reason) ->
         yield Never(reason, since)
 
 
+def _again(lasso: Lasso, holds: Predicate, reason: Reason) -> Iterator[Never]:
+    """Yield what breaks `[]<>holds`."""
+    yield from _leads_to(lasso, lambda now, owners: not holds(now, owners), holds, reason)
+
+
 def _settled(now: Snapshot) -> int:
     """Up to where what was asked is taken, or left to the next command."""
     return max(now.taken, now.waits)
@@ -57,9 +62,8 @@ def _settled(now: Snapshot) -> int:
 def asked_is_taken(lasso: Lasso) -> Iterator[Never]:
     """Properties!AskedIsTaken."""
     last = lasso.states[-1]
-    yield from _leads_to(
+    yield from _again(
         lasso,
-        lambda now, _: now.asked > _settled(now),
         lambda now, _: now.asked <= _settled(now),
         Reason(
             f"Up to {last.asked} stays asked for, and no more than up to {last.taken} is ever taken.",
@@ -77,9 +81,8 @@ def sent_is_taken(lasso: Lasso) -> Iterator[Never]:
     """Properties!SentIsTaken."""
     last = lasso.states[-1]
     left = ", ".join(map(str, sorted(_unconsumed(last))))
-    yield from _leads_to(
+    yield from _again(
         lasso,
-        lambda now, _: bool(_unconsumed(now)),
         lambda now, _: not _unconsumed(now),
         Reason(
             f"Of the messages asked for, {left} is never consumed.",
@@ -115,9 +118,8 @@ def _is_taken_or_down(process: str) -> Predicate:
 
 def replied_resumes(lasso: Lasso) -> Iterator[Never]:
     """Properties!RepliedResumes."""
-    yield from _leads_to(
+    yield from _again(
         lasso,
-        lambda now, _: now.run.st == "answered" and not now.is_excused,
         lambda now, _: now.run.st != "answered" or now.is_excused,
         Reason(
             "The run's requests are answered, and it never resumes.",
@@ -134,9 +136,8 @@ def _is_dead(now: Snapshot) -> bool:
 
 def dead_run_ends(lasso: Lasso) -> Iterator[Never]:
     """Properties!DeadRunEnds."""
-    yield from _leads_to(
+    yield from _again(
         lasso,
-        lambda now, _: _is_dead(now) and not now.is_excused,
         lambda now, _: not _is_dead(now) or now.is_excused,
         Reason(
             "No task carries the active run any more, and it is never recorded as ended.",
