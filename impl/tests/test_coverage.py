@@ -112,9 +112,8 @@ def test_it_runs_all_tests_and_reports_both(checkout: Path) -> None:
     *tests, decision, runner = asked
     assert sorted(tests) == [
         "-m coverage run --branch -m pytest impl/tests -k not (sqlite or postgres)",
-        "-m pytest conformance/tests ci/tests",
-        "-m pytest impl/tests -k postgres and not sqlite",
-        "-m pytest impl/tests -k sqlite",
+        "-m pytest -n auto --maxprocesses 4 --dist worksteal conformance/tests ci/tests",
+        "-m pytest -n auto --maxprocesses 4 --dist worksteal impl/tests -k sqlite or postgres",
     ]
     assert "impl/threadclaim/plan.py" in decision
     assert decision.endswith("--fail-under=100")
@@ -127,15 +126,15 @@ def test_too_little_of_either_fails(checkout: Path, failing: str) -> None:
     """And both are reported."""
     code, asked = run(checkout, failing=failing)
     assert code == 1
-    assert len(asked) == 6
+    assert len(asked) == 5
 
 
-@pytest.mark.parametrize("failing", ["-k not", "-k postgres", "-k sqlite", "pytest conformance"])
+@pytest.mark.parametrize("failing", ["-k not", "-k sqlite", "conformance/tests"])
 def test_a_test_that_fails_fails_it(checkout: Path, failing: str) -> None:
     """All tests run, wherever one fails, and no coverage is reported then."""
     code, asked = run(checkout, failing=failing)
     assert code != 0
-    assert len(asked) == 4
+    assert len(asked) == 3
 
 
 def test_with_arguments_only_those_tests_run(checkout: Path) -> None:
