@@ -110,10 +110,11 @@ def test_it_runs_all_tests_and_reports_both(checkout: Path) -> None:
     code, asked = run(checkout)
     assert code == 0
     *tests, decision, runner = asked
+    spread, library = "-n auto --maxprocesses 4 --dist worksteal", "impl/tests --ignore=impl/tests/docs"
     assert sorted(tests) == [
-        "-m coverage run --branch -m pytest impl/tests -k not (sqlite or postgres)",
-        "-m pytest -n auto --maxprocesses 4 --dist worksteal conformance/tests ci/tests",
-        "-m pytest -n auto --maxprocesses 4 --dist worksteal impl/tests -k sqlite or postgres",
+        f"-m coverage run --branch -m pytest {library} -k not (sqlite or postgres)",
+        f"-m pytest {spread} conformance/tests ci/tests impl/tests/docs",
+        f"-m pytest {spread} {library} -k sqlite or postgres",
     ]
     assert "impl/threadclaim/plan.py" in decision
     assert decision.endswith("--fail-under=100")
