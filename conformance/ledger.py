@@ -69,7 +69,8 @@ def audit(world: World, state: State) -> list[str]:
         wrong.append(f"An agent was told of {sorted(unknown)}, and the model gave it to none.")
     wrong += [*_wrong_starts(world, entries), *_wrong_failures(entries), *_wrong_calls(world, entries)]
     wrong += [*_wrong_commits(world, entries), *_wrong_handles(world), *_wrong_history(world, entries)]
-    return [*wrong, *_wrong_ends(world, entries), *_wrong_facts(entries), *_wrong_replies(entries)]
+    wrong += [*_wrong_turns(entries), *_wrong_facts(entries), *_wrong_replies(entries)]
+    return [*wrong, *_wrong_ends(world, entries)]
 
 
 def _wrong_starts(world: World, entries: Sequence[Envelope]) -> Iterator[str]:
@@ -90,6 +91,21 @@ def _wrong_starts(world: World, entries: Sequence[Envelope]) -> Iterator[str]:
     for run_id, told in world.told.notices:
         if run_id in notices and told not in notices[run_id]:
             yield f"A turn of {run_id} was told of the notices {told}, and not of one of {notices[run_id]}."
+
+
+def _wrong_turns(entries: Sequence[Envelope]) -> Iterator[str]:
+    """The starts of a run where the one before has not ended."""
+    last: str | None = None
+    for entry in entries:
+        match entry.event:
+            case RunStarted(run_id=run_id):
+                if last not in {None, run_id}:
+                    yield f"The log has a start of {run_id}, and no end of {last} before it."
+                last = run_id
+            case RunEnded(run_id=run_id) if run_id == last:
+                last = None
+            case _:
+                pass
 
 
 def _wrong_calls(world: World, entries: Sequence[Envelope]) -> Iterator[str]:

@@ -12,8 +12,14 @@ HoldThread(t) ==
   /\ task[t].at = "idle" /\ lease = "free" /\ lease' = t /\ Set(t, [Idle EXCEPT !.at = "holding"])
   /\ UNCHANGED <<log, asked, taken, run, look, ghosts, faults>>
 
-\* Its run starts, where the thread has none.
 Held(t) == task[t].at = "holding" /\ lease = t
+\* A run that is active beside its claim is a dead one's, and is recorded as ended.  (In the library, in
+\* the transaction of the start that comes after it.)
+DirectAbandon(t) ==
+  /\ Held(t) /\ run.st = "active" /\ run' = [st |-> "idle", by |-> "none"]
+  /\ UNCHANGED <<log, asked, taken, lease, task, look, ghosts, faults>>
+
+\* Its run starts, where the thread has none.
 DirectStart(t) ==
   /\ Held(t) /\ run.st = "idle"
   /\ run' = [st |-> "active", by |-> t] /\ Set(t, [Idle EXCEPT !.at = "direct"])
@@ -32,7 +38,7 @@ LetThread(t) ==
   /\ task[t].at = "holding" /\ Rest(t) /\ lease' = IF lease = t THEN "free" ELSE lease
   /\ UNCHANGED <<log, asked, taken, run, look, ghosts, faults>>
 
-Direct(t)  == HoldThread(t) \/ DirectStart(t) \/ DirectEnd(t) \/ LetThread(t)
+Direct(t)  == HoldThread(t) \/ DirectAbandon(t) \/ DirectStart(t) \/ DirectEnd(t) \/ LetThread(t)
 \* Strong fairness: callers who hold the thread time and again do not come first each time.
 DirectSpec ==
   /\ Init /\ [][Next \/ \E t \in Tasks : Direct(t)]_vars /\ Fair /\ Restarts

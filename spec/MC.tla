@@ -19,5 +19,7 @@ NoRestartSpec == Init /\ [][Next]_vars /\ Fair
 
 \* For Ask, Recover and CommandFails, where failures have no end: callers who ask
 \* without end, and fail each time, starve the thread, and that is none of the design's doing.
+\* For DirectAbandon, where a counterexample is to stop only where the library can: between its
+\* start and what the start records first, it cannot; and without a claim it records nothing.
 Never(t) == FALSE
 =============================================================================

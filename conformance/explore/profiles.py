@@ -51,7 +51,7 @@ WALKS_OF_ONE = 25
 
 
 PROFILES: Mapping[str, Profile] = {
-    "pull-request": Profile(walks=760, real=160, direct=80, examples=120, steps=60),
+    "pull-request": Profile(walks=760, real=160, direct=100, examples=120, steps=60),
     "nightly": Profile(walks=1_000, real=500, direct=100, examples=400, steps=80, rounds=40),
     "explore": Profile(walks=1_000, real=500, direct=100, examples=400, steps=100, rounds=None),
 }

@@ -91,7 +91,7 @@ def may_be(beside: Beside, action: str, actor: str) -> bool:
     if action == "LookAgain":
         return beside.state.lease != "free"
     if action == "DirectStart":  # refused, and so its caller leaves: the claim has lapsed, or a run waits
-        return beside.state.run.st != "active" and at_of(beside, actor) == "holding"
+        return at_of(beside, actor) == "holding"
     idle = at_of(beside, actor) == "idle"
     return idle and (action == "Recover" or (action == "Answer" and beside.state.run.st != "paused"))
 

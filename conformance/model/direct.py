@@ -12,11 +12,12 @@ HOLDING = IDLE._replace(at="holding")
 
 
 class DirectModel(Model):
-    """The model, with HoldThread, DirectStart, DirectEnd and LetThread."""
+    """The model, with HoldThread, DirectAbandon, DirectStart, DirectEnd and LetThread."""
 
     ACTIONS: ClassVar[Mapping[str, Actor]] = {
         **ACTIONS,
         "HoldThread": "task",
+        "DirectAbandon": "task",
         "DirectStart": "task",
         "DirectEnd": "task",
         "LetThread": "task",
@@ -32,6 +33,10 @@ class DirectModel(Model):
     def held(self, s: State, t: str) -> bool:
         """Held."""
         return s.task[self.place[t]].at == "holding" and s.lease == t
+
+    def direct_abandon(self, s: State, t: str) -> Next:
+        """DirectAbandon."""
+        return (s._replace(run=NO_RUN),) if self.held(s, t) and s.run.st == "active" else ()
 
     def direct_start(self, s: State, t: str) -> Next:
         """DirectStart."""

@@ -115,12 +115,9 @@ def _hold_thread(world: World, task: str, _: str) -> Done:
 def _start(at: At, caller: Caller) -> Done:
     """Have a caller start its run; one that is refused leaves.
 
-    A run that is active then is a dead one's, which its start would record as ended first: the model leaves
-    that to the thread's next claimant.
+    A run that is active then is a dead one's, which its start records as ended first.
     """
     run = at.world.loop.run(at.world.workspace.thread(THREAD)).run
-    if run is not None and run.status is RunStatus.ACTIVE:
-        raise at.impossible("the thread's run is not over")
     caller.agent = DirectAgent()
     caller.told.set_result(caller.agent)
     at.world.loop.settle()
@@ -130,11 +127,12 @@ def _start(at: At, caller: Caller) -> Done:
         raise at.impossible("no run is started")
     caller.segment, caller.at = call.step.segment, "direct"
     held_by = at.world.loop.run(at.world.storage.transact(SCOPE, holder))
-    waits = run is not None and run.status is not RunStatus.ENDED
+    abandons = run is not None and run.status is RunStatus.ACTIVE
+    waits = run is not None and not abandons and run.status is not RunStatus.ENDED
     due = ClaimLost if held_by != caller.segment else RequestError if waits else None
     at.let(call)
     if caller.agent.runs:
-        return [("DirectStart", at.task)]
+        return [*([("DirectAbandon", at.task)] if abandons else []), ("DirectStart", at.task)]
     caller.at = "holding"
     at.let(at.pending(workspace_steps.LetThread))
     if due is None or type(caller.refused) is not due:
@@ -232,13 +230,17 @@ class DirectReader(OwnersReader):
         return super()._run(thread, {**holders, **own}, tasks)
 
 
+_HOLDS = {"idle": COMMAND, "active": 6 * ON}
+"""How likely a caller holds the thread, by what its run is at."""
+
+
 def _with_callers(constants: Constants, state: State) -> Iterator[Candidate]:
     """What could be done next: idle tasks may hold the thread, or start a run without it."""
     yield from candidates(constants, state)
     for name, task in zip(constants.tasks, state.task, strict=True):
         if task.at == "idle":
-            # Beside a run that waits, a start is refused.
-            yield "HoldThread", name, COMMAND if state.run.st == "idle" else ON
+            # Beside a run that waits, a start is refused; a dead one is left active for a short time.
+            yield "HoldThread", name, _HOLDS.get(state.run.st, ON)
             yield "DirectStart", name, COMMAND  # of a mutant that does not hold the thread
 
 
@@ -282,13 +284,14 @@ def _nothing(_: Put) -> None:
 
 DIRECT_RUNS = {
     "HoldThread": Action("HoldThread", "task", _hold_thread),
+    "DirectAbandon": Action("DirectAbandon", "task", _direct_start),
     "DirectStart": Action("DirectStart", "task", _direct_start),
     "DirectEnd": Action("DirectEnd", "task", _direct_end),
     "LetThread": Action("LetThread", "task", _let_thread),
 }
 """The actions of spec/DirectRuns.tla."""
 
-NEXT_DIRECT = {"holding": ("LetThread", "DirectStart"), "direct": ("DirectEnd",)}
+NEXT_DIRECT = {"holding": ("LetThread", "DirectAbandon", "DirectStart"), "direct": ("DirectEnd",)}
 """What their tasks go on with; the first is fair."""
 
 LIBRARY = Twin(

@@ -8,6 +8,7 @@ NO_CODE = "no code of the library's"
 
 DIRECT: Mapping[str, str] = {
     "HoldThread": "threadclaim.workspace_steps:HoldThread",
+    "DirectAbandon": "threadclaim.steps:DirectStart",
     "DirectStart": "threadclaim.steps:DirectStart",
     "DirectEnd": "threadclaim.steps:EndRun",
     "LetThread": "threadclaim.workspace_steps:LetThread",

@@ -1,7 +1,7 @@
 """Rules of the library that have no mutant, each broken by hand."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -441,6 +441,53 @@ def refuses_direct_starts_of_old_threads(patch: pytest.MonkeyPatch) -> None:
         return await DirectStart.__call__(step, tx)
 
     patch.setattr(direct, "DirectStart", type("DirectStart", (DirectStart,), {"__call__": start}))
+
+
+def _starts_otherwise_beside_a_run(
+    patch: pytest.MonkeyPatch,
+    otherwise: Callable[[DirectStart, Transaction, Run], Awaitable[None]],
+) -> None:
+    """A direct run starts otherwise where the thread's run is active."""
+
+    async def start(step: DirectStart, tx: Transaction) -> tuple[Envelope, ...]:
+        run = (await load_thread(tx, step.thread_id)).active_run
+        if run is None:
+            return await DirectStart.__call__(step, tx)
+        await otherwise(step, tx, run)
+        started = RunStarted(step.run_id, step.segment, (), resumed=False)
+        await tx.append(started, actor=step.actor, thread_id=step.thread_id, run_id=step.run_id)
+        return ()
+
+    patch.setattr(direct, "DirectStart", type("DirectStart", (DirectStart,), {"__call__": start}))
+
+
+def leaves_dead_runs_to_direct_ones(patch: pytest.MonkeyPatch) -> None:
+    """A direct run starts where a dead one was left, whose end nobody records."""
+
+    async def leave(step: DirectStart, tx: Transaction, _: Run) -> None:
+        await hold_fast(tx, step.thread_id, step.segment)
+
+    _starts_otherwise_beside_a_run(patch, leave)
+
+
+def refuses_direct_starts_beside_dead_runs(patch: pytest.MonkeyPatch) -> None:
+    """A direct run is refused where a dead one was left."""
+
+    async def refuse(step: DirectStart, tx: Transaction, _: Run) -> None:
+        await hold_fast(tx, step.thread_id, step.segment)
+        raise RequestError("There is a run.")
+
+    _starts_otherwise_beside_a_run(patch, refuse)
+
+
+def abandons_directly_without_its_claim(patch: pytest.MonkeyPatch) -> None:
+    """A direct run records the end of whatever run is active, though its caller's claim has lapsed."""
+
+    async def abandon(step: DirectStart, tx: Transaction, run: Run) -> None:
+        ended = RunEnded(run.run_id, "failed", reason="abandoned")
+        await tx.append(ended, actor=RUNNER, thread_id=step.thread_id, run_id=run.run_id)
+
+    _starts_otherwise_beside_a_run(patch, abandon)
 
 
 def refuses_lapsed_direct_starts_as_bad_input(patch: pytest.MonkeyPatch) -> None:

@@ -64,7 +64,7 @@ def test_walks_go_well_with_direct_runs() -> None:
                 if step.action == "DirectStart" and ("LetThread", step.actor) in step.done
             ]
     assert tally.missed({**ACTIONS, **DIRECT_RUNS}) == []
-    assert {("idle", False), ("paused", True)} <= set(refused)
+    assert {("idle", False), ("active", False), ("paused", True)} <= set(refused)
 
 
 def test_hypothesis_goes_well() -> None:

@@ -97,6 +97,9 @@ BROKEN: list[tuple[Break, str, Kinds, str]] = [
     (rules.starts_directly_beside_a_pause, DIRECT, DivergedError, "DirectStart"),
     (rules.refuses_direct_starts_of_old_threads, DIRECT, WorldError, "and nothing is in its way"),
     (rules.refuses_lapsed_direct_starts_as_bad_input, DIRECT, WorldError, "and not ClaimLost"),
+    (rules.leaves_dead_runs_to_direct_ones, DIRECT, BrokenError, "and no end of .* before it"),
+    (rules.refuses_direct_starts_beside_dead_runs, DIRECT, WorldError, "and nothing is in its way"),
+    (rules.abandons_directly_without_its_claim, DIRECT, DivergedError, "DirectStart"),
     (rules.gives_up_the_thread_in_silence, DIRECT, UndoneError, "LetThread"),
 ]
 

@@ -49,6 +49,8 @@ class Abandon:
 class DirectStart:
     """DirectRuns!DirectStart: record the start of a run without the runner, where the thread has none.
 
+    DirectRuns!DirectAbandon comes with it, where one is needed.
+
     It takes no position. With `is_held`, `segment` is the holder of the thread's claim, which the start
     relies on; a run that is active then is a dead one's, and is recorded as abandoned first.
     """
