@@ -25,7 +25,8 @@ from threadclaim.steps import Claim, DirectStart, EndRun, RecordFact, Renew
 from threadclaim.steps.loads import hold_fast, load_thread
 from threadclaim.storage import Scope, Transaction
 from threadclaim.storage.memory import _Transaction
-from threadclaim.thread import Run
+from threadclaim.storage.protocol import lease_name
+from threadclaim.thread import Run, RunStatus
 from threadclaim.turn import Facts, Outcome, Steering, Stopped, TurnInput
 from threadclaim.workspace import HeldThread, Workspace
 
@@ -406,7 +407,8 @@ def starts_directly_without_its_claim(patch: pytest.MonkeyPatch) -> None:
     """A direct run starts though its caller's claim to the thread has lapsed."""
 
     async def start(step: DirectStart, tx: Transaction) -> tuple[Envelope, ...]:
-        return await DirectStart.__call__(replace(step, is_held=False), tx)
+        is_held = await tx.holder(lease_name(step.thread_id)) == step.segment
+        return await DirectStart.__call__(replace(step, is_held=is_held), tx)
 
     patch.setattr(direct, "DirectStart", type("DirectStart", (DirectStart,), {"__call__": start}))
 
@@ -415,6 +417,9 @@ def starts_directly_beside_a_pause(patch: pytest.MonkeyPatch) -> None:
     """A direct run starts though the thread's run waits for its answers."""
 
     async def start(step: DirectStart, tx: Transaction) -> tuple[Envelope, ...]:
+        run = (await load_thread(tx, step.thread_id)).run
+        if run is None or run.status is not RunStatus.PAUSED:
+            return await DirectStart.__call__(step, tx)
         started = RunStarted(step.run_id, step.segment, (), resumed=False)
         await hold_fast(tx, step.thread_id, step.segment)
         await tx.append(started, actor=step.actor, thread_id=step.thread_id, run_id=step.run_id)
@@ -484,7 +489,7 @@ def abandons_directly_without_its_claim(patch: pytest.MonkeyPatch) -> None:
     """A direct run records the end of whatever run is active, though its caller's claim has lapsed."""
 
     async def abandon(step: DirectStart, tx: Transaction, run: Run) -> None:
-        ended = RunEnded(run.run_id, "failed", reason="abandoned")
+        ended = RunEnded(run.run_id, "failed", reason="abandoned", error="Its holder died.")
         await tx.append(ended, actor=RUNNER, thread_id=step.thread_id, run_id=run.run_id)
 
     _starts_otherwise_beside_a_run(patch, abandon)
