@@ -126,7 +126,9 @@ ACTIONS: Mapping[str, Names] = {
 NO_ACTION: Mapping[str, str] = {
     f"{STEPS}.Claimed": "what `Claim` gives where it is granted",
     f"{STEPS}.Looked": "what `LookAgain` gives",
-    f"{STEPS}.DirectStart": "`DirectStart`, and `DirectAbandon`, of `spec/DirectRuns.tla`",
+    f"{STEPS}.DirectStart": (
+        "`DirectStart`, and `DirectAbandon`, of `spec/DirectRuns.tla`; its `DirectEnd` is an `EndRun`"
+    ),
     f"{STEPS}.LoadHistory": "reads what the model does not hold: the agent's history",
     f"{STEPS}.RecordFact": "commits what a run does as it goes on; to the model, a `Note`",
     "threadclaim.workspace_steps.CreateThread": "the model has one thread, which there is",

@@ -90,7 +90,7 @@ def may_be(beside: Beside, action: str, actor: str) -> bool:
         return True
     if action == "LookAgain":
         return beside.state.lease != "free"
-    if action == "DirectStart":  # refused, and so its caller leaves: the claim has lapsed, or a run waits
+    if action == "DirectStart":  # refused, if the claim has lapsed or a run waits: then its caller leaves
         return at_of(beside, actor) == "holding"
     idle = at_of(beside, actor) == "idle"
     return idle and (action == "Recover" or (action == "Answer" and beside.state.run.st != "paused"))

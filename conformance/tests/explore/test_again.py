@@ -25,7 +25,7 @@ from conformance.explore.walk import SHAPES, constants_of
 from conformance.model.model import Model
 from conformance.replay.command import Replay
 from conformance.state import plain
-from conformance.tests.explore.broken_rules import starts_directly_without_its_claim
+from conformance.tests.explore.broken_direct_rules import starts_directly_without_its_claim
 from conformance.view.reading import read_walk
 from conformance.world.durable import STORAGES
 from conformance.world.loop import WorldError

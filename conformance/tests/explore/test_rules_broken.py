@@ -11,6 +11,7 @@ from conformance.explore.profiles import PROFILES
 from conformance.explore.setting import AGENTS, DIRECT, REAL, STEPPED, as_its_agent_has_it, model_of
 from conformance.explore.tally import Tally
 from conformance.explore.walk import Walker
+from conformance.tests.explore import broken_direct_rules as direct_rules
 from conformance.tests.explore import broken_rules as rules
 from conformance.tests.explore import broken_tellings as tellings
 from conformance.tests.explore.broken_rules import Break
@@ -93,14 +94,14 @@ BROKEN: list[tuple[Break, str, Kinds, str]] = [
     (tellings.tells_of_another_end, STEPPED, (BrokenError, WorldError), "hears stopped"),
     (tellings.passes_cancellations_on, STEPPED, WorldError, "cancellation, of nobody's|is not told"),
     (tellings.tells_of_another_message, STEPPED, BrokenError, "A caller was told of"),
-    (rules.starts_directly_without_its_claim, DIRECT, DivergedError, "LetThread|DirectStart"),
-    (rules.starts_directly_beside_a_pause, DIRECT, DivergedError, "DirectStart"),
-    (rules.refuses_direct_starts_of_old_threads, DIRECT, WorldError, "and nothing is in its way"),
-    (rules.refuses_lapsed_direct_starts_as_bad_input, DIRECT, WorldError, "and not ClaimLost"),
-    (rules.leaves_dead_runs_to_direct_ones, DIRECT, BrokenError, "and no end of .* before it"),
-    (rules.refuses_direct_starts_beside_dead_runs, DIRECT, WorldError, "and nothing is in its way"),
-    (rules.abandons_directly_without_its_claim, DIRECT, DivergedError, "DirectStart"),
-    (rules.gives_up_the_thread_in_silence, DIRECT, UndoneError, "LetThread"),
+    (direct_rules.starts_directly_without_its_claim, DIRECT, DivergedError, "LetThread|DirectStart"),
+    (direct_rules.starts_directly_beside_a_pause, DIRECT, DivergedError, "DirectStart"),
+    (direct_rules.refuses_direct_starts_of_old_threads, DIRECT, WorldError, "and nothing is in its way"),
+    (direct_rules.refuses_lapsed_direct_starts_as_bad_input, DIRECT, WorldError, "and not ClaimLost"),
+    (direct_rules.leaves_dead_runs_to_direct_ones, DIRECT, BrokenError, "and no end of .* before it"),
+    (direct_rules.refuses_direct_starts_beside_dead_runs, DIRECT, WorldError, "and nothing is in its way"),
+    (direct_rules.abandons_directly_without_its_claim, DIRECT, DivergedError, "DirectStart"),
+    (direct_rules.gives_up_the_thread_in_silence, DIRECT, UndoneError, "LetThread"),
 ]
 
 
